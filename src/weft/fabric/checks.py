@@ -73,8 +73,7 @@ def _tables(dump: Dump) -> list[Finding]:
         return [finding("foreign-tables", what=error.what, remedy=error.remedy)]
     odd = [f"line {line}: {text}" for line, text in dump.tables.odd]
     odd += [""] * (dump.tables.odd_lines - len(odd))
-    every = {"odd-lines": odd, **places}
-    return [each for id, named in every.items() for each in found(id, named)]
+    return [each for id, named in {"odd-lines": odd, **places}.items() for each in found(id, named)]
 
 
 def check_dump(dump: Dump) -> list[Finding]:
@@ -263,8 +262,7 @@ def _reached(network: Network, cabled: Ints) -> Iterator[tuple[int, Bools]]:
         return ((leaf, hops >= 0) for leaf, hops in leaf_hops(network, cabled))
     hosts = len(network.hosts)
     island = islands(hosts + len(network.switches), network.links.source, network.links.target)
-    of_hosts = island[cabled]
-    return ((leaf, of_hosts == island[hosts + leaf]) for leaf in network.hosts_below)
+    return ((leaf, island[cabled] == island[hosts + leaf]) for leaf in network.hosts_below)
 
 
 def _idle(network: Network) -> list[Finding]:

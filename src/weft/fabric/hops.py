@@ -164,8 +164,7 @@ def groups_alike(network: Network, hosts: Ints | None = None) -> Iterator[Alike]
     """Groups of hosts (all if None) with their rows of `host_levels` and `host_hops`, so that no matrix is stored."""
     chosen = _chosen(network, hosts)
     columns = {name: network.coordinates[name][chosen] for name in ("pod", "leaf") if name in network.coordinates}
-    marks = np.stack([network.leaf[chosen], *columns.values()])
-    groups, group_of = np.unique(marks, axis=1, return_inverse=True)
+    groups, group_of = np.unique(np.stack([network.leaf[chosen], *columns.values()]), axis=1, return_inverse=True)
     order = np.argsort(group_of.ravel(), kind="stable")
     members = np.split(order, np.cumsum(np.bincount(group_of.ravel()))[:-1])
     for switch, hops in leaf_hops(network, chosen):

@@ -58,8 +58,7 @@ def _shape(lines: Lines, machine: ET.Element) -> NodeShape:
         what = f"{lines.path}: a processor without cores or processing units"
         raise FabricError(what, "give the output of lstopo --of xml of the whole node (without --filter or --no-smt)")
     holders = _inside(machine, "NUMANode") or [machine]
-    memory = sum(_number(lines, o, "local_memory") for o in holders if o.get("local_memory") is not None)
-    return cores, memory
+    return cores, sum(_number(lines, o, "local_memory") for o in holders if o.get("local_memory") is not None)
 
 
 def _inside(item: ET.Element, *types: str) -> list[ET.Element]:

@@ -69,8 +69,7 @@ def all_to_all_loads(network: Network, weights: NDArray[np.integer] | None = Non
     lent = LENT.get("all-to-all loads") if count >= LARGE else None
     if lent and (found := lent(network, weight)) is not None:
         return found
-    total = int(weight.sum())
-    load[network.uplink[taking]] = weight[taking] * (total - weight[taking])
+    load[network.uplink[taking]] = weight[taking] * (int(weight.sum()) - weight[taking])
     below = np.zeros(len(network.switches), dtype=np.int64)
     np.add.at(below, network.leaf[taking], weight[taking])
     ends = taking.astype(np.int32)
@@ -133,8 +132,7 @@ class Hottest:
 
 def relative_times(network: Network, loads: Longs) -> Floats:
     """Time of each link over that of the slowest host's own link, (links,); unknown rates count as equally fast."""
-    known = bool(np.isfinite(network.links.rate).all())
-    rate = network.links.rate if known else np.ones(len(loads))
+    rate = network.links.rate if bool(np.isfinite(network.links.rate).all()) else np.ones(len(loads))
     own = network.uplink[network.uplink >= 0]
     if len(network.hosts) < 2 or not len(own):
         return np.zeros(len(loads))

@@ -148,8 +148,7 @@ def watch(leader: int, grace_s: float) -> int:
         ended = reap()
         if leader in ended:
             return ended[leader]
-        wait_s = max(0.0, force_at - time.monotonic()) if force_at else 3600.0
-        info = signal.sigtimedwait(WATCHED, wait_s)
+        info = signal.sigtimedwait(WATCHED, max(0.0, force_at - time.monotonic()) if force_at else 3600.0)
         if info is not None and info.si_signo != signal.SIGCHLD and not force_at:
             force_at = time.monotonic() + grace_s
             send([leader], signal.SIGTERM)

@@ -156,8 +156,7 @@ def _result(network: Network, folder: Path, asked: str, seconds: float) -> Manag
     reasons = [text for line in log.splitlines() if REASON.search(text := line.partition(" -> ")[2])]
     routing = f"OpenSM {used[-1]} under ibsim: what the subnet manager would do"
     subnet, tables = read_dump(dumps[0], "subnet-list"), read_tables(dumps[1])
-    routed = routed_by(network, subnet, tables, routing)
-    return Managed(routed, asked, used[-1], tuple(reasons[:5]), seconds)
+    return Managed(routed_by(network, subnet, tables, routing), asked, used[-1], tuple(reasons[:5]), seconds)
 
 
 def _last(log: Path) -> str:

@@ -98,8 +98,7 @@ def bypassed(library: str, loaded: int, begun: int) -> str:
 def preload_value(library: Path, *, hands_on: bool) -> str:
     """LD_PRELOAD with a library beside what the user preloads."""
     theirs = os.environ.get("LD_PRELOAD", "")
-    both = (str(library), theirs) if hands_on else (theirs, str(library))
-    return ":".join(filter(None, both))
+    return ":".join(filter(None, (str(library), theirs) if hands_on else (theirs, str(library))))
 
 
 def build_preload(

@@ -173,8 +173,7 @@ def session(command: Sequence[str], fabric: Path, say: Callable[[str], None], no
             say(f"a Slurm of {nodes} nodes is up on this host, described by {fabric}; it ends with this command")
             if not command:
                 say(f"next: weft run contention --quick --on {fabric}   (also: sinfo, squeue, sbatch; exit ends it)")
-            words = command or (os.environ.get("SHELL", "sh"),)
-            inside = slurm.inside("env", f"--chdir={Path.cwd()}", *words)
+            inside = slurm.inside("env", f"--chdir={Path.cwd()}", *(command or (os.environ.get("SHELL", "sh"),)))
             sys.stdout.flush()
             return subprocess.run(inside, env=slurm.environment(), check=False).returncode
     finally:

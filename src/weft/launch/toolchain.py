@@ -53,8 +53,7 @@ def key_of(parts: Iterable[str], native: Path, files: Iterable[Path]) -> str:
 
 def compiler() -> str:
     """Name of the C++ compiler that CMake will use; LaunchError if there is none."""
-    chosen = os.environ.get("CXX", "").split()
-    candidates = chosen[:1] or ["c++", "g++", "clang++"]
+    candidates = os.environ.get("CXX", "").split()[:1] or ["c++", "g++", "clang++"]
     if found := next(filter(shutil.which, candidates), ""):
         return found
     remedy = "on Debian: apt install g++; on a cluster: module load gcc; or set CXX to a compiler with C++20"

@@ -236,8 +236,7 @@ def _deadlock(routes: Routes, circle: Circle | None) -> list[Finding]:
     if circle is None:
         return []
     network, places = routes.network, list[str]()
-    turned = (*circle.links[1:], circle.links[0])
-    for first, second in zip(circle.links, turned, strict=True):
+    for first, second in zip(circle.links, (*circle.links[1:], circle.links[0]), strict=True):
         # the first route that crosses one link directly after the other
         ways = network.forward[network.links.source[[first, second]] - len(network.hosts)]
         columns = np.flatnonzero((ways[0] == first) & (ways[1] == second))

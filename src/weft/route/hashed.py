@@ -111,8 +111,7 @@ def hash_paths(routes: Routes, ranks: Ranks, connections: int, seeds: int, seed:
     # the first power of two, then the first number above the power before it
     power = next((n for n in (1 << k for k in range(MOST_CONNECTIONS.bit_length())) if is_enough(n)), 0)
     enough = at(bisect_left(range(power), True, power // 2 + 1, key=is_enough)) if power else None
-    loads = all_to_all(routes, ranks)
-    tables = float((loads.load * routes.shared_slowness).max()) / traffic.even
+    tables = float((all_to_all(routes, ranks).load * routes.shared_slowness).max()) / traffic.even
     shifted = hash_phases(routes, ranks, connections, seeds, seed)
     return Hashed(at(connections), enough, traffic.even / traffic.injection, tables, routes.network.routing, shifted)
 

@@ -57,8 +57,7 @@ class Routes:
     @cached_property
     def shared_slowness(self) -> Floats:
         """`slowness` without what hosts with slow links of their own do to themselves: theirs count as the usual."""
-        own = ~self.network.switch_links
-        return np.where(own, np.minimum(self.slowness, 1.0), self.slowness)
+        return np.where(~self.network.switch_links, np.minimum(self.slowness, 1.0), self.slowness)
 
     @cached_property
     def leaves(self) -> Ints:

@@ -78,8 +78,7 @@ def score(routes: Routes, ranks: Ranks = None, samples: int = SAMPLES) -> Score:
     """Score the routes of a network for ranks on these hosts, shape (ranks,); one on each with a cable if None."""
     members = routes.members(ranks)
     scattered = all_to_all(routes, members)
-    others = max(1, len(members) - 1)
-    time = scattered.load * routes.shared_slowness / others
+    time = scattered.load * routes.shared_slowness / max(1, len(members) - 1)
     shift = phases(routes, "shift", members)
     bisection = effective_bisection(routes, np.unique(members), samples)
     most = float(time.max(initial=0))

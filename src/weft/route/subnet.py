@@ -86,8 +86,7 @@ def simulated_addresses(network: Network) -> Addresses:
     hosts, count = len(network.hosts), len(network.switches)
     guid = np.array([_guid(network, vertex) for vertex in range(hosts + count)], dtype=np.uint64)
     lid = np.arange(1, hosts + count + 1, dtype=np.int32)
-    port = _ports(network).astype(np.uint64)
-    return Addresses(guid[hosts:], guid[:hosts] + port, lid[:hosts], lid[hosts:])
+    return Addresses(guid[hosts:], guid[:hosts] + _ports(network).astype(np.uint64), lid[:hosts], lid[hosts:])
 
 
 def _ports(network: Network) -> Ints:

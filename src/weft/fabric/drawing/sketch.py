@@ -165,8 +165,7 @@ def sketch_loads(loads: Sequence[LinkLoad], hosts: Sequence[str], width: float) 
     links = [(load.source, load.target) for load in loads]
     depth = depths(hosts, links)
     top = max(depth.values(), default=1)
-    across = over_the_middle(links, depth)
-    centres = {end: (width * x, TOP + (top - depth[end]) * ROW) for end, x in across.items()}
+    centres = {end: (width * x, TOP + (top - depth[end]) * ROW) for end, x in over_the_middle(links, depth).items()}
     rows = [{end: centre for end, centre in centres.items() if depth[end] == row} for row in range(top + 1)]
     places = tuple(place for row in rows for place in _row(row))
     apart = min(5.0, min(place.width for place in places) / 6)

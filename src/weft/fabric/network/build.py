@@ -170,8 +170,7 @@ def dragonfly(hosts: Sequence[str], shape: DragonflySection, *, rate: float, lat
             a, b = group * size + i, group * size + j
             local[a, j] = cables.add(first + a, first + b, shape.local_rate, shape.local_latency)
             local[b, i] = local[a, j] + 1
-    between = _global_links(cables, shape, groups, first)
-    forward = _tables(router_of, down, local, between, groups)
+    forward = _tables(router_of, down, local, _global_links(cables, shape, groups, first), groups)
     switches = tuple(Switch(f"group{g}-router{r}", 1) for g in range(groups) for r in range(size))
     coordinates = {"leaf": router_of, "pod": router_of // size}
     routing = "minimal: local, global, local"

@@ -93,8 +93,7 @@ def _others(
         if place is None or box is None or end.peer in switch:
             continue
         lid = dump.port_lids.get(far, box.lids[0] if box.lids else 0)
-        first = 1 if far in taken else 0
-        for more in range(first, 1 << min(dump.lmc.get(end.peer, 0), 7)):
+        for more in range(1 if far in taken else 0, 1 << min(dump.lmc.get(end.peer, 0), 7)):
             if 0 < lid + more < MOST_LIDS:
                 yield (lid + more, place, end.port), dump.port_guids.get(far, 0) if more == 0 else 0
 

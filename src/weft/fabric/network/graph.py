@@ -172,8 +172,7 @@ class Network:
             vertex = int(self.links.target[path[-1]])
             if vertex == end:
                 return tuple(path)
-            at_switch = vertex >= len(self.hosts)
-            path.append(int(self.forward[vertex - len(self.hosts), end]) if at_switch else -1)
+            path.append(int(self.forward[vertex - len(self.hosts), end]) if vertex >= len(self.hosts) else -1)
         raise self.no_route(start, end, circle=path[-1] >= 0)
 
     def no_route(self, start: int, end: int, *, circle: bool = False) -> FabricError:

@@ -126,8 +126,7 @@ def _attachments(hosts: int, switches: int, links: Links) -> tuple[Ints, Ints, F
     last = last[np.argsort(links.target_port[last], kind="stable")[::-1]]  # the lowest port is written last and wins
     leaf[links.target[last]] = links.source[last] - hosts
     delivery[links.target[last]] = last
-    injected = np.bincount(leaf[leaf >= 0], minlength=switches).astype(np.float64)
-    return leaf, delivery, injected
+    return leaf, delivery, np.bincount(leaf[leaf >= 0], minlength=switches).astype(np.float64)
 
 
 def distances(home: int | Ints, out: Ints, peer: Ints) -> Ints:

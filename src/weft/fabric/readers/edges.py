@@ -24,8 +24,7 @@ Edge = tuple[int, dict[str, str]]
 
 def is_edge_list(line: str) -> bool:
     """Whether a line is the header of such a list."""
-    names = {name.strip().lower() for name in line.split(",")}
-    return {"a", "b"} <= names <= KNOWN
+    return {"a", "b"} <= {name.strip().lower() for name in line.split(",")} <= KNOWN
 
 
 def read_edges(lines: Lines) -> Dump:

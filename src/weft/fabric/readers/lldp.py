@@ -51,8 +51,7 @@ def join_outputs(folder: Path) -> str:
 def read_lldp(lines: Lines) -> Dump:
     """Boxes and cables that systems report of their neighbours; FabricError if the file has none."""
     try:
-        whole = json.loads("\n".join(lines.lines))
-        seen = {_short(name): list(_seen(output)) for name, output in whole.items()}
+        seen = {_short(name): list(_seen(output)) for name, output in json.loads("\n".join(lines.lines)).items()}
     except (ValueError, AttributeError, TypeError, LookupError, RecursionError) as error:
         raise FabricError(f"{lines.path}: {error}", f"expected {EXPECTED}") from None
     switches = {each.peer for own in seen.values() for each in own if each.forwards or each.peer not in seen}

@@ -55,8 +55,7 @@ def _queues(whole: Queue, told: Answers) -> Iterator[Queue]:
         longest = part.partition("MAXIMUM LIMITS:")[2] or part
         limit = re.search(r"^\s*RUNLIMIT\s*\n\s*(\d{1,9}(?:\.\d+)?)\s*min", longest, re.MULTILINE)
         hosts = re.search(r"^HOSTS:[ \t]*(.*)$", part, re.MULTILINE)
-        closed = re.search(r"\b(Closed|Inact)", part.partition("Interval")[0])
-        if name and not closed:
+        if name and not re.search(r"\b(Closed|Inact)", part.partition("Interval")[0]):
             own = _hosts(hosts[1].split() if hosts else ["all"], everywhere, groups)
             if not own:
                 told.doubt("bqueues", f"none of the hosts of queue {name} is known, {hosts[1] if hosts else ''}")

@@ -141,8 +141,7 @@ def leaf_width(site: Site, names: Sequence[str]) -> int:
     if len(leaves) < 2:
         return 0
     width = max(len(leaf) for leaf in leaves)
-    runs = {frozenset(ordered[at : at + width]) for at in range(0, len(ordered), width)}
-    return width if runs == leaves else 0
+    return width if {frozenset(ordered[at : at + width]) for at in range(0, len(ordered), width)} == leaves else 0
 
 
 def _batch(site: Site, queue: Queue) -> Iterator[str]:

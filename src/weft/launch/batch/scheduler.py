@@ -162,8 +162,7 @@ class RankStarter:
 
     def each_node(self, request: LaunchRequest) -> list[str]:
         """Arguments before a command, not an MPI program, that run it once on each node of a request."""
-        nodes = len(request.nodes)
-        once = replace(request, ranks=nodes, ranks_per_node=1, order=BLOCK, oversubscribed=True)
+        once = replace(request, ranks=len(request.nodes), ranks_per_node=1, order=BLOCK, oversubscribed=True)
         return self._started(once, "none")
 
     def _started(self, request: LaunchRequest, mpi: str) -> list[str]:

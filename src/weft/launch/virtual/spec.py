@@ -215,8 +215,7 @@ def spec_of_network(name: str, network: Network) -> VirtualSpec:
             'write routing = "tables" or "ecmp" in [network] for switches that route, or use kind = "simulated"',
         )
     folded = fold_parallel(network)
-    switches = tuple(switch.name for switch in folded.switches)
-    return VirtualSpec(name, folded.hosts, switches, _cables(name, folded))
+    return VirtualSpec(name, folded.hosts, tuple(switch.name for switch in folded.switches), _cables(name, folded))
 
 
 def _cables(name: str, network: Network) -> tuple[VirtualLink, ...]:

@@ -70,8 +70,7 @@ def address(spec: VirtualSpec, name: str) -> str:
 
 def hosts_file(spec: VirtualSpec) -> str:
     """Contents of ``/etc/hosts`` on every host."""
-    lines = ["127.0.0.1 localhost", *(f"{address(spec, host)} {host}" for host in spec.hosts)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(["127.0.0.1 localhost", *(f"{address(spec, host)} {host}" for host in spec.hosts)]) + "\n"
 
 
 def shaping(interface: str, rate: float) -> str:
