@@ -23,6 +23,7 @@ from weft.launch.toolchain import build_once, cmake_build, first_error, kept_obj
 from weft.mpi.library import Library, Mpi, is_program, last_line, parse_library
 from weft.mpi.starting import as_root
 
+Say = Callable[[str], None]
 PROGRAM = "weft-measure"
 SETTINGS = "default-settings.txt"
 VERSION = "library.txt"
@@ -55,9 +56,7 @@ class Kernels:
         return {**mpi, "found_by": self.mpi.origin, "kernels": self.folder.name.partition("-")[0]}
 
 
-def build_kernels(
-    mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources: Path | None = None, only: str = ""
-) -> Kernels:
+def build_kernels(mpi: Mpi, say: Say = lambda _: None, sources: Path | None = None, only: str = "") -> Kernels:
     """Return the kernels for an MPI, built if they are not cached; LaunchError with first error and log, DataError.
 
     `only`: the program that a study needs (`Kernel.program`), which takes a third of the time that all kernels take.

@@ -7,19 +7,21 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from weft.files.atomic import file_errors, own_file
-from weft.launch.build import Kernels, build_kernels
+from weft.launch.build import Kernels, Say, build_kernels
 from weft.launch.launcher import LaunchRequest, Outcome
 from weft.mpi.library import find_mpi
 from weft.mpi.starting import cores_here, family_of, settings_without_delay
 from weft.plan.wire import Rules
 
 KEEPER = Path(__file__).with_name("keeper.py")
+Words = Sequence[str]
+Variables = Mapping[str, str]
 GRACE_S = 5.0  # seconds that ``mpiexec`` has to end its ranks after SIGTERM
 # Inside a job the starters would use its hosts, and ranks with variables of another starter hang in MPI_Init.
 FOREIGN = ("SLURM_", "PBS_", "LSB_", "FLUX_", "PMI_", "PMIX_RANK", "PMIX_NAMESPACE", "PMIX_SERVER", "OMPI_COMM_WORLD_")
@@ -56,12 +58,10 @@ class LocalLauncher:
         return {**own, **self.kernels.variables, **request.environment}
 
 
-def run_kept(
-    command: Sequence[str], environment: Mapping[str, str], request: LaunchRequest, alone: bool = False
-) -> Outcome:
+def run_kept(command: Words, env: Variables, request: LaunchRequest, alone: bool = False) -> Outcome:
     """Run the command of a launch under a keeper to its end, or to the end of its time; ``alone``: on loopback only."""
     began = time.monotonic()
-    with kept(command, environment, request.log, request.folder, alone=alone) as keeper:
+    with kept(command, env, request.log, request.folder, alone=alone) as keeper:
         timed_out = not _ends_within(keeper, request.limit_s or None)
     return Outcome(request.id, keeper.returncode, time.monotonic() - began, timed_out, request.log)
 
@@ -82,13 +82,7 @@ def _ends_within(process: subprocess.Popen[bytes], most_s: float | None) -> bool
 
 @contextmanager
 def kept(
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    log: Path,
-    folder: Path,
-    lock: str = "lock",
-    cpu_s: int = 0,
-    alone: bool = False,
+    command: Words, env: Variables, log: Path, folder: Path, lock: str = "lock", cpu_s: int = 0, alone: bool = False
 ) -> Generator[subprocess.Popen[bytes]]:
     """A command under ``keeper.py``, which holds ``launches/LOCK``: none of its processes outlives the block."""
     order = {"command": list(command), "lock": str(folder / "launches" / lock), "parent": os.getpid()}
@@ -99,7 +93,7 @@ def kept(
         # a separate session: Ctrl-C in the terminal reaches only Weft, which then ends the ranks in order
         keeper = subprocess.Popen(
             [sys.executable, "-I", "-S", str(KEEPER), json.dumps(order)],
-            stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=dict(environment), cwd=folder, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=dict(env), cwd=folder, start_new_session=True,
         )  # fmt: skip
     try:
         yield keeper
@@ -122,11 +116,11 @@ def end(keeper: subprocess.Popen[bytes]) -> None:
             keeper.wait()
 
 
-def without_job(environment: Mapping[str, str]) -> dict[str, str]:
+def without_job(environment: Variables) -> dict[str, str]:
     """Return the variables without those by which a scheduler or another starter describes its job."""
     return {name: value for name, value in environment.items() if not name.startswith(FOREIGN)}
 
 
-def make_launcher(fabric: Any, mpicxx: str | None, say: Callable[[str], None], only: str = "") -> LocalLauncher:
+def make_launcher(fabric: Any, mpicxx: str | None, say: Say, only: str = "") -> LocalLauncher:
     """Find the MPI, build the kernels if needed, and return the launcher for this host."""
     return LocalLauncher(build_kernels(find_mpi(mpicxx), say, only=only))

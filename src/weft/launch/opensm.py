@@ -167,9 +167,7 @@ def _last(log: Path) -> str:
 PRESENT, OWN, SCATTER = "present", "dmodk", "+scatter"  # minhop+scatter7: OpenSM's --scatter-ports 7
 
 
-def routed(
-    network: Network, engines: Sequence[str], keep: Path | None = None, service: Service | None = None
-) -> list[Routed]:
+def routed(network: Network, engines: Sequence[str], keep: Keep = None, service: Service | None = None) -> list[Routed]:
     """The network with the routes of each engine: ``present``, ``dmodk``, or OpenSM's, as ``ftree+scatter8``."""
     return [_one(network, name, keep, service) for name in dict.fromkeys(engines or (PRESENT,))]
 

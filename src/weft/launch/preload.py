@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -18,7 +18,7 @@ from weft.errors import LaunchError, NotThereError, StudyError
 from weft.files.atomic import file_errors
 from weft.files.shipped import cache, shipped
 from weft.format import plural
-from weft.launch.build import compiled, library_identity
+from weft.launch.build import Say, compiled, library_identity
 from weft.launch.toolchain import build_once, cmake_build, first_error, key_of, reported, source_files
 from weft.mpi.algorithms import DEFAULT
 from weft.mpi.alltoall import check_spec, read_selection
@@ -34,7 +34,7 @@ def say_once(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
-def route_library(say: Callable[[str], None] = say_once, sources: Path | None = None) -> Library:
+def route_library(say: Say = say_once, sources: Path | None = None) -> Library:
     """The library of routes, built if it is not cached; LaunchError with first error and log, or DataError."""
     native = sources or shipped("native")
     folders = [native / name for name in (PROJECT, "simulate/rounds", "simulate/machine", "alltoall")]
@@ -101,9 +101,7 @@ def preload_value(library: Path, *, hands_on: bool) -> str:
     return ":".join(filter(None, (str(library), theirs) if hands_on else (theirs, str(library))))
 
 
-def build_preload(
-    library: Preload, mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources: Path | None = None
-) -> Path:
+def build_preload(library: Preload, mpi: Mpi, say: Say = lambda _: None, sources: Path | None = None) -> Path:
     """Path of a library for an MPI, built if it is not cached; LaunchError with first error and log, or DataError."""
     native = sources or shipped("native")
     if any(sign in str(cache()) for sign in SEPARATORS):

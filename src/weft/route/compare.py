@@ -9,16 +9,15 @@ import numpy as np
 
 from weft.errors import FabricError
 from weft.fabric.checks import Finding
-from weft.fabric.network.graph import Floats, Network
+from weft.fabric.network.graph import Network
 from weft.format import format_factor
 from weft.route.checks import Service, check_routes, hosts_text, lanes_of
 from weft.route.given import Users, users_of
 from weft.route.library import Library
-from weft.route.routes import Ranks, Routes, phases, placed_matrix
+from weft.route.routes import Amounts, Ranks, Routes, phases, placed_matrix
 from weft.route.score import Score, lower_bound, score
 
 Pattern = Literal["all-to-all", "shift", "exchange", "matrix"]
-Amounts = Floats | None  # from each rank to each other, shape (ranks, ranks), any unit
 FULLEST = 10
 
 

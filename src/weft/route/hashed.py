@@ -37,6 +37,7 @@ MOST_STATES = 60_000
 MOST_CONNECTIONS = 1024
 WELL_BELOW = 1.2  # slow-down that users put up with: the number of connections for it is looked for
 EXACT, DRAWN, APART = "exact", "drawn", "drawn link by link"
+Whole = tuple[int, ...]  # links of a way, or loads of all links
 AT_ONCE = 400_000  # connections of phases that are followed at a time
 MOST_FOLLOWED = 2_000_000  # connections in all drawn phases, of some microseconds each
 FEWEST = 20  # phases, where even those are more
@@ -195,7 +196,7 @@ class Traffic:
         pairs = int(self.weight.sum() ** 2 - (self.weight**2).sum())  # of ranks under two leaves
         if pairs * connections > MOST_ENUMERATED:
             return None
-        states: dict[tuple[int, ...], float] = {(0,) * len(self.slowness): 1.0}
+        states: dict[Whole, float] = {(0,) * len(self.slowness): 1.0}
         for near in _towards(self.network, self.weight):
             for leaf in np.flatnonzero(self.weight).tolist():
                 ways = list(_ways(near, self.network, leaf)) if leaf != near.home else []
@@ -211,7 +212,7 @@ def _towards(network: Network, weight: Longs) -> Iterator[EqualCost]:
     return (near for near in equal_cost(network) if weight[near.home])
 
 
-def _ways(near: EqualCost, network: Network, at: int) -> Iterator[tuple[tuple[int, ...], float]]:
+def _ways(near: EqualCost, network: Network, at: int) -> Iterator[tuple[Whole, float]]:
     """Each way from a switch to the leaf as links, with its probability."""
     if at == near.home:
         yield (), 1.0
@@ -222,10 +223,8 @@ def _ways(near: EqualCost, network: Network, at: int) -> Iterator[tuple[tuple[in
             yield (link, *rest), chance / len(links)
 
 
-def _with_one_more(
-    states: dict[tuple[int, ...], float], ways: list[tuple[tuple[int, ...], float]]
-) -> dict[tuple[int, ...], float]:
-    found = defaultdict[tuple[int, ...], float](float)
+def _with_one_more(states: dict[Whole, float], ways: list[tuple[Whole, float]]) -> dict[Whole, float]:
+    found = defaultdict[Whole, float](float)
     for (state, before), (links, chance) in product(states.items(), ways):
         load = list(state)
         for link in links:

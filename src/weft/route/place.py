@@ -19,7 +19,7 @@ from weft.fabric.importing import folded_names
 from weft.fabric.network.graph import Floats, Ints, Network
 from weft.format import format_factor
 from weft.route.compare import share
-from weft.route.routes import Routes, all_to_all, flow_loads, phases
+from weft.route.routes import Amounts, Ranks, Routes, all_to_all, flow_loads, phases
 from weft.text import lean_table
 
 EXHAUSTIVE = 20_000  # most sets for an exhaustive search
@@ -75,9 +75,7 @@ def between_nodes(sent: Floats, count: int) -> Floats:
     return summed
 
 
-def place(
-    routes: Routes, count: int, free: Ints | None = None, beside: Floats | None = None, sent: Floats | None = None
-) -> Placements:
+def place(routes: Routes, count: int, free: Ranks = None, beside: Amounts = None, sent: Amounts = None) -> Placements:
     """The best and the worst set of ``count`` free hosts.
 
     `free`: host indices to choose from, shape (free,); all with a cable if None. `beside`: load of other jobs on each
@@ -109,7 +107,7 @@ def place(
 class _Search:
     """Evaluates sets and keeps the best (sign 1) and the worst (sign -1)."""
 
-    def __init__(self, routes: Routes, members: Ints, count: int, beside: Floats | None, sent: Floats | None) -> None:
+    def __init__(self, routes: Routes, members: Ints, count: int, beside: Amounts, sent: Amounts) -> None:
         self.routes, self.members, self.count = routes, members, count
         self.sent = sent if sent is None else sent * (count - 1) / max(sent.sum(axis=0).max(), sent.sum(axis=1).max())
         self.beside = np.zeros(len(routes.network.links)) if beside is None else beside
@@ -124,9 +122,7 @@ class _Search:
         self.tie = TIE if self.swaps == SWAPS else -TIE
         self.random = np.random.default_rng(SEED)
 
-    def look(
-        self, hosts: Ints, beyond: float | None = None, sign: int = 1, load: Floats | None = None
-    ) -> Placement | None:
+    def look(self, hosts: Ints, beyond: float | None = None, sign: int = 1, load: Amounts = None) -> Placement | None:
         """Evaluate a set; keep it if it is the best or the worst so far.
 
         `load`: its load of each link, if that is known. None for one whose time is neither beyond ``beyond``, by

@@ -17,6 +17,7 @@ from weft.fabric.network.graph import Floats, Ints, Longs, Network
 from weft.route.library import Graph, Library, Paths, graph_columns, graph_of, pointer
 
 Ranks = Ints | None  # the host of each rank, shape (ranks,); None: one on each host with a cable
+Amounts = Floats | None  # any unit, of links (links,) or between ranks (ranks, ranks); None: all alike
 MOST_KEPT = 1 << 28  # bytes of links of routes; beyond, messages are followed through the tables
 NO_ENTRY, CIRCLE, WRONG_HOST = -1, -2, -3
 
@@ -161,7 +162,7 @@ def all_to_all(routes: Routes, ranks: Ranks = None) -> Loads:
     return Loads(load, int(routes.library.call("all_to_all", routes.graph, weight, load)))
 
 
-def phases(routes: Routes, schedule: Schedule = "shift", ranks: Ranks = None, slowness: Floats | None = None) -> Phases:
+def phases(routes: Routes, schedule: Schedule = "shift", ranks: Ranks = None, slowness: Amounts = None) -> Phases:
     """Loads of every phase of a schedule, or of some of over `MOST_FOLLOWED` messages, for hosts of ranks, (ranks,)."""
     host = routes.members(ranks)
     count = len(host) - 1 if schedule == "shift" else (1 << max(0, len(host) - 1).bit_length()) - 1

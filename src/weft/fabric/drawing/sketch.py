@@ -145,6 +145,7 @@ ROW, BELOW, HIGH = 90.0, 18.0, 26.0
 #: A label's centre on its cable, from the upper end (0) to the lower (1): lower down cables are farther apart.
 LABEL_AT = 0.72
 LABEL_CHARACTER, LABEL_HEIGHT = 7.0, 16.0  # width of a label's character, and height of a label, in points
+Label = tuple[str, Point]  # its text and centre
 APART = 0.1  # both directions of a cable get a value if their values differ by more than this
 
 
@@ -186,15 +187,13 @@ def _row(centres: Mapping[str, Point]) -> list[Place]:
     return [Place(*centre, wide, high, name if named else "", "", name, "") for name, centre in centres.items()]
 
 
-def _labels(
-    loads: Sequence[LinkLoad], centres: Mapping[str, Point], depth: Mapping[str, int]
-) -> dict[int, tuple[str, Point]]:
+def _labels(loads: Sequence[LinkLoad], centres: Mapping[str, Point], depth: Mapping[str, int]) -> dict[int, Label]:
     """Text and centre of a label, by the number of its line, for each cable where it touches none of a busier one."""
     cables = defaultdict[str, list[int]](list)
     for number, load in enumerate(loads):
         cables[load.cable].append(number)
     busiest = {max(own, key=lambda number: loads[number].value): own for own in cables.values()}
-    kept: dict[int, tuple[str, Point]] = {}
+    kept: dict[int, Label] = {}
     for number, own in sorted(busiest.items(), key=lambda each: -loads[each[0]].value):
         load, text = loads[number], loads[number].text
         if load.value - min(loads[each].value for each in own) > APART:
@@ -208,6 +207,6 @@ def _labels(
     return kept
 
 
-def _touch(one: tuple[str, Point], other: tuple[str, Point]) -> bool:
+def _touch(one: Label, other: Label) -> bool:
     across, down = (abs(here - there) for here, there in zip(one[1], other[1], strict=True))
     return across < (len(one[0]) + len(other[0])) / 2 * LABEL_CHARACTER and down < LABEL_HEIGHT

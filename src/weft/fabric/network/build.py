@@ -74,7 +74,7 @@ def make_network(section: NetworkSection, hosts: Sequence[str], folder: Path, *,
     elif section.torus is not None:
         network = torus(hosts, section.torus, rate=rate, latency=latency)
     elif section.dump is not None:
-        network = _from_dump(section, section.dump, hosts, folder, routed=routed)
+        network = _from_dump(section, section.dump, hosts, folder, routed)
     else:
         network = star(hosts, rate=rate, latency=latency)
     network = with_rates(network, section.rates)
@@ -111,9 +111,7 @@ def read_section_dump(section: DumpSection, folder: Path) -> Dump:
     return dump if section.tables is None else replace(dump, tables=read_tables(folder / section.tables))
 
 
-def _from_dump(
-    section: NetworkSection, dump: DumpSection, hosts: Sequence[str], folder: Path, *, routed: bool
-) -> Network:
+def _from_dump(section: NetworkSection, dump: DumpSection, hosts: Sequence[str], folder: Path, routed: bool) -> Network:
     read = read_section_dump(dump, folder)
     network = network_of(
         read,
@@ -138,6 +136,10 @@ def star(hosts: Sequence[str], *, rate: float, latency: float = 0.0) -> Network:
     forward = (cables.add_hosts(leaf, rate, latency) + 1)[np.newaxis, :]
     switches, routing = (Switch("switch", 1),), "one switch, one route"
     return Network("star", tuple(hosts), switches, cables.links(), forward, {"leaf": leaf}, routing)
+
+
+#: Cables between groups of a dragonfly: by (from, to), the routers with such a cable and the link of each.
+Between = dict[tuple[int, int], list[tuple[int, int]]]
 
 
 def _groups(shape: DragonflySection, hosts: int) -> int:
@@ -177,10 +179,7 @@ def dragonfly(hosts: Sequence[str], shape: DragonflySection, *, rate: float, lat
     return Network("dragonfly", tuple(hosts), switches, cables.links(), forward, coordinates, routing)
 
 
-def _global_links(
-    cables: Cables, shape: DragonflySection, groups: int, first: int
-) -> dict[tuple[int, int], list[tuple[int, int]]]:
-    """Cables between groups: by (from, to), the routers with such a cable and the link of each."""
+def _global_links(cables: Cables, shape: DragonflySection, groups: int, first: int) -> Between:
     between = defaultdict[tuple[int, int], list[tuple[int, int]]](list)
     size = shape.routers_per_group
     used = np.zeros(groups * size, dtype=int)
@@ -196,9 +195,7 @@ def _global_links(
     return between
 
 
-def _tables(
-    router_of: Ints, down: Ints, local: Ints, between: dict[tuple[int, int], list[tuple[int, int]]], groups: int
-) -> Ints:
+def _tables(router_of: Ints, down: Ints, local: Ints, between: Between, groups: int) -> Ints:
     routers, size = local.shape
     forward = np.full((routers, len(router_of)), -1, dtype=np.int32)
     group_of = router_of // size

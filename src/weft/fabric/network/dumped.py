@@ -78,14 +78,12 @@ def _addresses(dump: Dump, network: Network, hosts: Sequence[Box], switches: Seq
         port_guids=np.array([dump.port_guids.get(end, 0) for end in ends], dtype=np.uint64),
         host_lids=np.array(lids, dtype=np.int32),
         switch_lids=np.array([box.lids[0] if box.lids else 0 for box in switches], dtype=np.int32),
-        others=np.array([row for row, _ in others], dtype=np.int32).reshape(-1, 3),
-        other_guids=np.array([guid for _, guid in others], dtype=np.uint64),
+        others=np.array([row for *row, _ in others], dtype=np.int32).reshape(-1, 3),
+        other_guids=np.array([guid for *_, guid in others], dtype=np.uint64),
     )
 
 
-def _others(
-    dump: Dump, switch: Mapping[str, int], taken: set[tuple[str, int]]
-) -> Iterator[tuple[tuple[int, int, int], int]]:
+def _others(dump: Dump, switch: Mapping[str, int], taken: set[tuple[str, int]]) -> Iterator[tuple[int, ...]]:
     """(LID, switch, port) and port GUID of all addresses other than those of hosts' own cables and switches."""
     for end in dump.ends:
         place, far = switch.get(end.key), (end.peer, end.peer_port)
@@ -95,7 +93,7 @@ def _others(
         lid = dump.port_lids.get(far, box.lids[0] if box.lids else 0)
         for more in range(1 if far in taken else 0, 1 << min(dump.lmc.get(end.peer, 0), 7)):
             if 0 < lid + more < MOST_LIDS:
-                yield (lid + more, place, end.port), dump.port_guids.get(far, 0) if more == 0 else 0
+                yield lid + more, place, end.port, dump.port_guids.get(far, 0) if more == 0 else 0
 
 
 def _guid(key: str) -> int:

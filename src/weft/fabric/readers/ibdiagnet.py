@@ -36,6 +36,7 @@ WAITED = ("portxmitwaitext", "portxmitwait")
 ACTIVE, TRAINED = 4, (2, 3)  # PortState: active; initialised and armed, which carry no traffic
 WORD_BYTES = 4
 Row = dict[str, str]
+Speeds = dict[tuple[str, int], str]  # width and speed by key and port
 
 
 def read_ibdiagnet(lines: Lines) -> Dump:
@@ -46,7 +47,7 @@ def read_ibdiagnet(lines: Lines) -> Dump:
         _node(dump, lines, number, row, keys)
     if not keys:
         raise lines.fault(len(lines.lines), "no section of nodes up to the end", "START_NODES and rows below it")
-    speeds: dict[tuple[str, int], str] = {}
+    speeds: Speeds = {}
     for number, row in _rows(lines, "PORTS"):
         _port(dump, lines, number, row, keys, speeds)
     for number, row in _rows(lines, "LINKS"):
@@ -100,9 +101,7 @@ def _node(dump: Dump, lines: Lines, number: int, row: Row, keys: dict[int, str])
     dump.add(Box(keys[guid], kind, _value(lines, number, row, "numports", default=0), label, (), number))
 
 
-def _port(
-    dump: Dump, lines: Lines, number: int, row: Row, keys: dict[int, str], speeds: dict[tuple[str, int], str]
-) -> None:
+def _port(dump: Dump, lines: Lines, number: int, row: Row, keys: dict[int, str], speeds: Speeds) -> None:
     key, port = keys.get(_value(lines, number, row, "nodeguid")), _value(lines, number, row, "portnum")
     if key is None:
         return
@@ -123,9 +122,7 @@ def _port(
         speeds[key, port] = width + speed
 
 
-def _link(
-    dump: Dump, lines: Lines, number: int, row: Row, keys: dict[int, str], speeds: dict[tuple[str, int], str]
-) -> None:
+def _link(dump: Dump, lines: Lines, number: int, row: Row, keys: dict[int, str], speeds: Speeds) -> None:
     guids = [_value(lines, number, row, f"nodeguid{side}") for side in (1, 2)]
     ports = [_value(lines, number, row, f"portnum{side}") for side in (1, 2)]
     names = [keys.get(guid, f"?-{guid:016x}") for guid in guids]

@@ -27,6 +27,9 @@ from weft.mpi.starting import family_of
 from weft.text import directive
 
 
+Done = subprocess.CompletedProcess[str]
+
+
 class JobState(Enum):
     """The state of a job."""
 

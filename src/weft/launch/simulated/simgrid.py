@@ -4,7 +4,7 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from weft.fabric.simulation import PATH_BYTES, SimulationSection
 from weft.files.atomic import file_errors
 from weft.files.shipped import cache, shipped
 from weft.host import run_program
-from weft.launch.build import PROGRAM
+from weft.launch.build import PROGRAM, Say
 from weft.launch.toolchain import build_once, cmake_build, first_error, kept_objects, key_of, reported, source_files
 
 # what a compiler or linker says of an MPI call that it did not find
@@ -126,9 +126,7 @@ class Programs:
         return self.folder / MACHINE
 
 
-def build_programs(
-    simgrid: SimGrid, say: Callable[[str], None] = lambda _: None, sources: Path | None = None
-) -> Programs:
+def build_programs(simgrid: SimGrid, say: Say = lambda _: None, sources: Path | None = None) -> Programs:
     """Return the programs for a SimGrid, built if not cached; LaunchError with the first error and the log."""
     native = sources or shipped("native")
     files, here = simulated_sources(native), [str(simgrid.smpicxx), simgrid.version]

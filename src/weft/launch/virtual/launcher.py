@@ -17,7 +17,7 @@ from weft.fabric.kinds import BURST_S, MTU
 from weft.fabric.model import Fabric
 from weft.files.beneath import version
 from weft.kernel.registry import kernel_named
-from weft.launch.build import Kernels, build_kernels
+from weft.launch.build import Kernels, Say, build_kernels
 from weft.launch.launcher import CYCLIC, LaunchRequest, Outcome, read_slots
 from weft.launch.local import run_kept, without_job
 from weft.launch.virtual.cluster import AGENT, Cluster
@@ -92,9 +92,6 @@ class CellMarks:
             for k, ((cell, job, begin), (*_, end)) in each
             if job and not self._late & {k, k + 1}
         }
-
-
-Say = Callable[[str], None]
 
 
 class VirtualLauncher:
