@@ -26,7 +26,6 @@ from weft.launch.launcher import BLOCK, CYCLIC, LaunchRequest
 from weft.mpi.starting import family_of
 from weft.text import directive
 
-
 Done = subprocess.CompletedProcess[str]
 
 
@@ -99,9 +98,7 @@ class Scheduler(ABC):
             if shutil.which(name) is None:
                 raise self.not_there(name)
 
-    def run(
-        self, command: Sequence[str], script: Path | None = None, timeout_s: float = 120
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, command: Sequence[str], script: Path | None = None, timeout_s: float = 120) -> Done:
         """Run a command without variables such as ``SBATCH_PARTITION``, which override lines of a script."""
         own = {name: text for name, text in os.environ.items() if not name.startswith(self.command_prefixes)}
         return run_program(command, text=script.read_text() if script else "", env=own, timeout_s=timeout_s)
