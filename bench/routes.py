@@ -24,8 +24,8 @@ from weft.fabric.network.sections import TreeSection
 from weft.fabric.network.tree import fat_tree
 from weft.fabric.readers import read_dump, read_tables
 from weft.launch.preload import route_library
+from weft.route.compare import effective_bisection
 from weft.route.routes import Routes, all_to_all, phases
-from weft.route.score import effective_bisection
 from weft.route.subnet import ibsim_text, tables_text
 
 SHAPES = {

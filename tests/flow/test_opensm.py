@@ -23,10 +23,10 @@ from weft.fabric.readers import read_dump
 from weft.launch import opensm
 from weft.launch.opensm import Managed, manage
 from weft.launch.preload import route_library
+from weft.route.compare import score
 from weft.route.given import fail, fail_random
 from weft.route.improve import improve
 from weft.route.routes import Routes, all_to_all, phases
-from weft.route.score import score
 from weft.route.subnet import ibsim_text, simulated_addresses, tables_text
 
 pytestmark = pytest.mark.skipif(

@@ -12,9 +12,9 @@ from weft.fabric.network.graph import Network
 from weft.launch import opensm
 from weft.launch.opensm import manage
 from weft.route.checks import find_circle
+from weft.route.compare import Score, score
 from weft.route.given import fail_random
 from weft.route.improve import improve
-from weft.route.score import Score, score
 
 pytestmark = pytest.mark.skipif(
     bool(opensm.missing()), reason=f"{opensm.missing()} missing: apt install opensm ibsim-utils"

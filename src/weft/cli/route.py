@@ -187,9 +187,9 @@ def failures(
     from weft.report.card import print_rows
     from weft.report.failures import claim_failures, failures_card, failures_table, failures_tree, slowest_failure
     from weft.report.tabular import terminal
+    from weft.route.compare import lower_bound
     from weft.route.given import fail, fail_each, given_network
     from weft.route.routes import Routes
-    from weft.route.score import lower_bound
     from weft.text import console
 
     title, network = given_network(file, failed.fail, failed.fail_random, failed.seed)

@@ -117,19 +117,15 @@ def lanes_of(routes: Routes, service: Service | None) -> Lanes | None:
 Whole = NDArray[np.integer]
 
 
-@dataclass(frozen=True, eq=False)
-class Circle:
-    """A cycle of dependencies."""
-
-    links: tuple[int, ...]  # link indices in order; each waits for the next, the last one for the first
-    lane: int  # the virtual lane of its first link
+#: A cycle of dependencies: links in order, each waits for the next, the last one for the first; the lane of its first.
+Circle = tuple[tuple[int, ...], int]
 
 
 def find_circle(routes: Routes, lanes: Lanes | None = None) -> Circle | None:
     """A cycle of dependencies between links, or None if the routes cannot deadlock."""
     if lanes is None:
         left = _peeled(*dependencies(routes))
-        return Circle(_walk(*left), 0) if left[0].size else None
+        return (_walk(*left), 0) if left[0].size else None
     hosts, source = len(routes.network.hosts), routes.network.links.source
     first, second = list[Longs](), list[Longs]()
     for level, used in lanes.used.items():
@@ -139,7 +135,7 @@ def find_circle(routes: Routes, lanes: Lanes | None = None) -> Circle | None:
     if not waiting.size:
         return None
     circle = _walk(waiting, waited_for)
-    return Circle(tuple(channel // LEVELS for channel in circle), circle[0] % LEVELS)
+    return tuple(channel // LEVELS for channel in circle), circle[0] % LEVELS
 
 
 def dependencies(routes: Routes, used: NDArray[np.bool_] | None = None) -> tuple[Ints, Ints]:
@@ -236,17 +232,18 @@ def _deadlock(routes: Routes, circle: Circle | None) -> list[Finding]:
     if circle is None:
         return []
     network, places = routes.network, list[str]()
-    for first, second in zip(circle.links, (*circle.links[1:], circle.links[0]), strict=True):
+    links, lane = circle
+    for first, second in zip(links, (*links[1:], links[0]), strict=True):
         # the first route that crosses one link directly after the other
         ways = network.forward[network.links.source[[first, second]] - len(network.hosts)]
         columns = np.flatnonzero((ways[0] == first) & (ways[1] == second))
-        links = routes.between(np.arange(len(routes.leaves))[:, np.newaxis], columns)
-        rows, over = np.nonzero(((links[:, :, :-1] == first) & (links[:, :, 1:] == second)).any(axis=2))
+        ways = routes.between(np.arange(len(routes.leaves))[:, np.newaxis], columns)
+        rows, over = np.nonzero(((ways[:, :, :-1] == first) & (ways[:, :, 1:] == second)).any(axis=2))
         row, end = (int(rows[0]), int(columns[over[0]])) if len(rows) else (0, 0)
         own = int(np.argmax(routes.row == row))
         route = f"{network.hosts[own]} to {network.hosts[end]}"
         places.append(f"{network.link_name(first)} waits for {network.link_name(second)} ({route})")
-    return found("deadlock", places, lane=circle.lane)
+    return found("deadlock", places, lane=lane)
 
 
 def _detours(routes: Routes) -> list[Finding]:
@@ -274,7 +271,7 @@ def _parallel(routes: Routes, load: Longs) -> list[Finding]:
 
     def place(at: int) -> str:
         full, empty = int(order[last[at]]), int(order[first[at]])
-        users: list[int] = users_of(routes, full).targets.tolist() if at in uneven[:NAMED] else []
+        users: list[int] = users_of(routes, full)[1].tolist() if at in uneven[:NAMED] else []
         return (
             f"{network.link_name(full)} carries {int(most[at]):,}, {network.link_name(empty)} {int(least[at]):,} "
             f"(to {hosts_text(network, users)})"

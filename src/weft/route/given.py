@@ -63,33 +63,24 @@ def _named(network: Network, name: str) -> Bools:
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class Users:
-    """The users of a link in an all-to-all."""
-
-    sources: Ints  # indices of the hosts whose messages cross it
-    targets: Ints  # of the hosts they are sent to
-    routes: int  # number of routes from a leaf switch to a host that cross it
-
-
-def users_of(routes: Routes, link: int, members: Ranks = None) -> Users:
-    """The users of a link in an all-to-all among ``members``, host indices (hosts,); all hosts if None."""
+def users_of(routes: Routes, link: int, members: Ranks = None) -> tuple[Ints, Ints, int]:
+    """Hosts that send over a link in an all-to-all among ``members``, those they send to, and routes from a leaf."""
     network = routes.network
     taking = np.zeros(len(network.hosts), dtype=bool)
     taking[routes.members(members)] = True
     source, target = int(network.links.source[link]), int(network.links.target[link])
     hosts, everybody = len(network.hosts), np.flatnonzero(taking).astype(np.int32)
     if source < hosts:
-        return Users(np.array([source], dtype=np.int32), everybody, 1)
+        return np.array([source], dtype=np.int32), everybody, 1
     if target < hosts:
-        return Users(everybody, np.array([target], dtype=np.int32), 1)
+        return everybody, np.array([target], dtype=np.int32), 1
     # Only destinations that the switch sends over this link can matter.
     columns = np.flatnonzero((network.forward[source - hosts] == link) & taking)
     rows = np.unique(routes.row[taking & (routes.row >= 0)])
     over = (routes.between(rows[:, np.newaxis], columns) == link).any(axis=2)
     targets = columns[over.any(axis=0)]
     sources = np.flatnonzero(taking & np.isin(routes.row, rows[over.any(axis=1)]))
-    return Users(sources.astype(np.int32), targets.astype(np.int32), int(over.sum()))
+    return sources.astype(np.int32), targets.astype(np.int32), int(over.sum())
 
 
 def given_network(file: str, failed: Sequence[str] = (), failed_random: int = 0, seed: int = 1) -> tuple[str, Network]:

@@ -23,8 +23,8 @@ import numpy as np
 from weft.fabric.network.graph import Ints, Longs, Network
 from weft.fabric.network.minimal import ports_by_switch
 from weft.route.checks import find_circle
+from weft.route.compare import Score, lower_bound, score
 from weft.route.routes import Routes, all_to_all
-from weft.route.score import Score, lower_bound, score
 
 
 def d_mod_k(routes: Routes) -> Routes:

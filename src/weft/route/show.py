@@ -56,7 +56,7 @@ def _reason(engine: Engine, found: Comparison) -> str:
     full = engine.fullest[0]
     if full.slowest_in:
         return f"{full.name} is the slowest link of {full.slowest_in:,} of {len(engine.score.phases.time):,} phases"
-    return f"{full.users.routes:,} routes share {full.name}"
+    return f"{full.routes:,} routes share {full.name}"
 
 
 def as_text(found: Comparison, title: str) -> RenderableType:
@@ -109,9 +109,9 @@ def _engine_tree(engine: Engine) -> dict[str, Any]:
                 "time": full.time,
                 "load": full.load,
                 "slowest_in_phases": full.slowest_in or None,
-                "routes": full.users.routes,
-                "sources": [hosts[h] for h in full.users.sources.tolist()],
-                "targets": [hosts[h] for h in full.users.targets.tolist()],
+                "routes": full.routes,
+                "sources": [hosts[h] for h in full.sources.tolist()],
+                "targets": [hosts[h] for h in full.targets.tolist()],
             }
             for full in engine.fullest
         ],

@@ -13,13 +13,13 @@ from rich.console import Console
 from made.routes import network_of_cables, random_networks, routes, tree
 from weft.fabric.network.graph import Network
 from weft.route.checks import find_circle
-from weft.route.given import fail, fail_random
-from weft.route.improve import d_mod_k, improve, relieved, rerouted, swapped
-from weft.route.score import (
+from weft.route.compare import (
     _in_whole,  # pyright: ignore[reportPrivateUsage]
     lower_bound,
     score,
 )
+from weft.route.given import fail, fail_random
+from weft.route.improve import d_mod_k, improve, relieved, rerouted, swapped
 from weft.route.show import improvement_text
 
 

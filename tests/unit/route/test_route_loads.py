@@ -18,10 +18,9 @@ from weft.fabric.network import minimal
 from weft.fabric.network.graph import Network
 from weft.files.shipped import LENT
 from weft.route import library as native
-from weft.route.compare import Routed, compare, engine_rows
+from weft.route.compare import Routed, compare, effective_bisection, engine_rows
 from weft.route.library import loads_of, minimal_tables
 from weft.route.routes import Routes, all_to_all, flow_loads, phases, placed_matrix
-from weft.route.score import effective_bisection
 from weft.route.show import as_tree
 
 
@@ -332,8 +331,8 @@ def test_followed_routes_are_those_walked_host_by_host(network: Network) -> None
 def test_a_large_fabric_gets_fewer_random_halves_that_begin_as_all_do(monkeypatch: pytest.MonkeyPatch) -> None:
     found = routes(tree(60, 5, 2))
     every = effective_bisection(found, samples=50)
-    monkeypatch.setattr("weft.route.score.FEWEST", 20)
-    monkeypatch.setattr("weft.route.score.DRAWN", 60 * 30)
+    monkeypatch.setattr("weft.route.compare.FEWEST", 20)
+    monkeypatch.setattr("weft.route.compare.DRAWN", 60 * 30)
     some = effective_bisection(found, samples=50)
     assert some.each.tolist() == every.each[:30].tolist()
     assert some.high - some.low > every.high - every.low
