@@ -21,6 +21,12 @@ from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover
 Matrix = NDArray[Any]
 
 
+def hops_of(network: Network, a: str | int, b: str | int) -> int:
+    """Switch-to-switch links on a route (0 on the same switch, 2 over a spine, 4 over a core), and its `end_hops`."""
+    route = network.route(a, b)
+    return sum(bool(network.switch_links[link]) for link in route) + (network.end_hops if route else 0)
+
+
 def rank_pairs(network: Network, host: Sequence[int] | Ints, socket: Ints | None = None) -> tuple[Matrix, Matrix]:
     """Level and hops of each pair of ranks by their hosts and sockets, one by one."""
     used, place = np.unique(np.asarray(host, dtype=np.int32), return_inverse=True)

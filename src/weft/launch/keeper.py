@@ -70,22 +70,14 @@ def temporary_base() -> str:
     return wanted if len(wanted) <= 30 and os.access(wanted, os.W_OK) else "/tmp"
 
 
-def parents() -> dict[int, int]:
-    """The parent of each visible process that is not a zombie."""
-    found: dict[int, int] = {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
-        except OSError:
-            continue
-        if state != "Z":
-            found[int(entry.name)] = int(parent)
-    return found
-
-
 def descendants() -> list[int]:
     """Every living process of the launch (this process is their subreaper)."""
-    parent_of, family = parents(), {os.getpid()}
+    parent_of, family = dict[int, int](), {os.getpid()}
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+            if state != "Z":
+                parent_of[int(entry.name)] = int(parent)
     while more := {pid for pid, parent in parent_of.items() if parent in family} - family:
         family |= more
     return sorted(family - {os.getpid()})

@@ -74,11 +74,18 @@ def manage(network: Network, engine: str = "minhop", options: Sequence[str] = ()
         folder = Path(scratch)
         with _ibsim(network, folder) as socket:
             _opensm(network, socket, folder, ["-R", engine, *options])
-        made = _result(network, folder, engine, time.monotonic() - began)
+        seconds, written = time.monotonic() - began, folder / "osm.log"
+        log = written.read_text(errors="replace") if written.is_file() else ""
+        used, dumps = CONFIGURED.findall(log), [folder / name for name in ("opensm-subnet.lst", "opensm-lfts.dump")]
+        if not used or not all(path.is_file() for path in dumps):
+            raise LaunchError(f"OpenSM produced no tables with {engine}: {_last(written)}", "use another engine")
+        reasons = [text for line in log.splitlines() if REASON.search(text := line.partition(" -> ")[2])]
+        routing = f"OpenSM {used[-1]} under ibsim: what the subnet manager would do"
+        made = routed_by(network, read_dump(dumps[0], "subnet-list"), read_tables(dumps[1]), routing)
         if keep is not None:
             with file_errors(keep):
                 shutil.copytree(folder, keep, dirs_exist_ok=True)
-    return made
+    return Managed(made, engine, used[-1], tuple(reasons[:5]), seconds)
 
 
 def _program(name: str) -> str | None:
@@ -145,18 +152,6 @@ def _opensm(network: Network, socket: str, folder: Path, how: list[str]) -> None
             running.wait()
     if code:
         raise LaunchError(f"OpenSM ended with code {code}: {_last(out)}", f"try it by hand: opensm {' '.join(how)}")
-
-
-def _result(network: Network, folder: Path, asked: str, seconds: float) -> Managed:
-    log = (folder / "osm.log").read_text(errors="replace") if (folder / "osm.log").is_file() else ""
-    used = CONFIGURED.findall(log)
-    dumps = [folder / name for name in ("opensm-subnet.lst", "opensm-lfts.dump")]
-    if not used or not all(path.is_file() for path in dumps):
-        raise LaunchError(f"OpenSM produced no tables with {asked}: {_last(folder / 'osm.log')}", "use another engine")
-    reasons = [text for line in log.splitlines() if REASON.search(text := line.partition(" -> ")[2])]
-    routing = f"OpenSM {used[-1]} under ibsim: what the subnet manager would do"
-    subnet, tables = read_dump(dumps[0], "subnet-list"), read_tables(dumps[1])
-    return Managed(routed_by(network, subnet, tables, routing), asked, used[-1], tuple(reasons[:5]), seconds)
 
 
 def _last(log: Path) -> str:

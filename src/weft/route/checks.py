@@ -14,7 +14,7 @@ service levels of paths (``saquery -p``) and the SL2VL table of each switch (``s
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -271,13 +271,13 @@ def _parallel(routes: Routes, load: Longs) -> list[Finding]:
 
     def place(at: int) -> str:
         full, empty = int(order[last[at]]), int(order[first[at]])
-        users: list[int] = users_of(routes, full)[1].tolist() if at in uneven[:NAMED] else []
+        users: list[int] = users_of(routes, full)[1].tolist()
         return (
             f"{network.link_name(full)} carries {int(most[at]):,}, {network.link_name(empty)} {int(least[at]):,} "
             f"(to {hosts_text(network, users)})"
         )
 
-    return found("uneven-cables", _lazily(uneven.tolist(), place))
+    return found("uneven-cables", [place(at) if number < NAMED else "" for number, at in enumerate(uneven.tolist())])
 
 
 def _idle(routes: Routes, load: Longs) -> list[Finding]:
@@ -293,8 +293,4 @@ def _idle(routes: Routes, load: Longs) -> list[Finding]:
         own = network.hosts_below.get(leaf)
         return network.link_name(link) + ("" if own is None else f" (of {hosts_text(network, own.tolist())})")
 
-    return found("idle-uplink", _lazily(idle.tolist(), place))
-
-
-def _lazily(items: list[int], place: Callable[[int], str]) -> list[str]:
-    return [place(item) if number < NAMED else "" for number, item in enumerate(items)]
+    return found("idle-uplink", [place(link) if number < NAMED else "" for number, link in enumerate(idle.tolist())])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from made.networks import hops_of
 from weft.cli.app import main
 from weft.fabric import load_fabric
 from weft.fabric.importing import folded_names
@@ -74,7 +75,7 @@ def test_names_and_a_nodes_shape_are_taken_in(tmp_path: Path) -> None:
     fabric = load_fabric(file)
     assert fabric.node.names == "node[0-3]"
     assert (fabric.node.sockets, fabric.node.cores, fabric.node.memory) == (2, 8, 2**30)
-    assert build_network(fabric).hops("node0", "node3") == 2
+    assert hops_of(build_network(fabric), "node0", "node3") == 2
 
 
 def test_hosts_have_the_names_of_their_descriptions_where_these_are_unique(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import given, settings
 
-from made.networks import classes_of_ranks, names, networks, rank_pairs
+from made.networks import classes_of_ranks, hops_of, names, networks, rank_pairs
 from weft.fabric.hops import LEVELS, HopClass, hop_classes, host_hops
 from weft.fabric.network.build import star
 from weft.fabric.network.graph import Network
@@ -28,7 +28,7 @@ def test_hops_of_all_pairs_are_those_of_their_routes(network: Network) -> None:
     hops = host_hops(network)
     for a in range(len(network.hosts)):
         for b in range(len(network.hosts)):
-            assert hops[a, b] == network.hops(a, b)
+            assert hops[a, b] == hops_of(network, a, b)
 
 
 def test_classes_of_two_sockets_two_nodes_a_leaf_are_counted() -> None:

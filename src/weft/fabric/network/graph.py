@@ -181,11 +181,6 @@ class Network:
         what = f"no route from {self.hosts[start]} to {self.hosts[end]}: {why}"
         return FabricError(what, "weft fabric check FILE names what is not connected")
 
-    def hops(self, a: str | int, b: str | int) -> int:
-        """Switch-to-switch links on the route (0 on the same switch, 2 over a spine, 4 over a core) plus `end_hops`."""
-        route = self.route(a, b)
-        return sum(bool(self.switch_links[link]) for link in route) + (self.end_hops if route else 0)
-
     def latency(self, a: str | int, b: str | int) -> float:
         """Sum of the latencies of the links on the route, in seconds."""
         return float(sum(self.links.latency[link] for link in self.route(a, b)))

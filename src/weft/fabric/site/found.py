@@ -83,12 +83,6 @@ class Site:
     asked: tuple[str, ...] = ()  # the commands whose output was read
     unread: tuple[str, ...] = ()  # what was printed and not understood, in words
 
-    @property
-    def queue(self) -> Queue | None:
-        """The queue to measure in: the default one if it has nodes, else the one with most; None without nodes."""
-        there = [queue for queue in self.queues if queue.nodes]
-        return max(there, key=lambda queue: (queue.is_default, queue.nodes), default=None)
-
 
 class Answers:
     """What a scheduler's commands printed, by command, and a few examples of what of it was not understood."""

@@ -18,7 +18,8 @@ WIDE = 46
 
 def fabric_text(site: Site, adapters: Sequence[Adapter], host: str) -> str:
     """The text of the fabric file. Raises FabricError: the scheduler named no node with cores that is up."""
-    queue = site.queue
+    there = [each for each in site.queues if each.nodes]  # the default one if it has nodes, else that with most
+    queue = max(there, key=lambda each: (each.is_default, each.nodes), default=None)
     nodes = next((each for each in queue.classes if each.cores), None) if queue else None
     alike = len(nodes.names) if nodes else 0
     if nodes and queue and 0 < queue.most < alike:

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from made.networks import hops_of
 from weft.errors import FabricError
 from weft.fabric.hops import walk
 from weft.fabric.network.build import star
@@ -41,9 +42,9 @@ def test_a_route_starts_at_its_host_ends_at_the_other_and_hangs_together() -> No
 
 def test_hosts_on_one_switch_are_no_hops_apart_and_two_over_a_spine() -> None:
     network = small_tree()
-    assert network.hops("n0", "n3") == 0
-    assert network.hops("n0", "n4") == 2
-    assert network.hops("n5", "n5") == 0
+    assert hops_of(network, "n0", "n3") == 0
+    assert hops_of(network, "n0", "n4") == 2
+    assert hops_of(network, "n5", "n5") == 0
 
 
 def test_latency_adds_up_over_the_links_of_a_route() -> None:
@@ -118,4 +119,4 @@ def test_links_at_the_ends_count_as_hops_where_a_fabric_says_so() -> None:
     from dataclasses import replace
 
     network = replace(small_tree(), end_hops=2)
-    assert (network.hops("n0", "n0"), network.hops("n0", "n1"), network.hops("n0", "n4")) == (0, 2, 4)
+    assert (hops_of(network, "n0", "n0"), hops_of(network, "n0", "n1"), hops_of(network, "n0", "n4")) == (0, 2, 4)

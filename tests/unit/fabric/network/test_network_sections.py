@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from made.networks import hops_of
 from weft.errors import FabricError
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.network.build import build_network
@@ -74,7 +75,7 @@ def test_costs_of_messages_are_read_with_their_units(tmp_path: Path) -> None:
     fabric = load(tmp_path, text)
     assert fabric.network
     assert (fabric.network.message_gap, fabric.network.eager_limit) == (pytest.approx(1e-7), 12 * 1024)
-    assert build_network(fabric).hops("n0", "n1") == 2
+    assert hops_of(build_network(fabric), "n0", "n1") == 2
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from made.networks import hops_of
 from weft.errors import FabricError
 from weft.fabric.network.build import torus
 from weft.fabric.network.graph import Network
@@ -30,7 +31,7 @@ def test_a_route_takes_the_short_way_round_each_dimension_in_order(dimensions: l
         for b in range(len(network.hosts)):
             apart = [abs(int(c[a]) - int(c[b])) for c in columns]
             shortest = sum(min(d, n - d) for d, n in zip(apart, dimensions, strict=True))
-            assert network.hops(a, b) == shortest
+            assert hops_of(network, a, b) == shortest
             assert turned(network, a, b) == sorted(turned(network, a, b))
 
 

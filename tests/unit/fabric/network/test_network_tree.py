@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from made.networks import hops_of
 from weft.errors import FabricError
 from weft.fabric.loads import all_to_all_loads, hottest
 from weft.fabric.network.graph import Network
@@ -78,7 +79,7 @@ def test_yellowstone_has_its_665_switches_and_no_link_slower_than_an_adapter() -
     assert [sum(s.level == n for s in network.switches) for n in (1, 2, 3)] == [251, 252, 162]
     hot = hottest(network, all_to_all_loads(network))
     assert hot.relative == pytest.approx(1.0)
-    assert [network.hops(0, b) for b in (17, 18, 161, 162, 4517)] == [0, 2, 2, 4, 4]
+    assert [hops_of(network, 0, b) for b in (17, 18, 161, 162, 4517)] == [0, 2, 2, 4, 4]
 
 
 def test_every_shift_of_a_full_tree_is_free_of_contention() -> None:

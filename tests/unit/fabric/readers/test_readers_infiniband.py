@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from made.networks import hops_of
 from weft.errors import FabricError
 from weft.fabric.network.dumped import network_of
 from weft.fabric.network.graph import Network
@@ -34,7 +35,7 @@ def test_one_fabric_in_four_formats_is_one_network(form: str) -> None:
     network = network_of(dump, adapter_rate=1e9, link_rate=1e9)
     assert sorted(s.level for s in network.switches) == [1, 1, 2]
     assert len(network.links) // 2 == 8
-    assert [network.hops(0, b) for b in range(4)] == [0, 0, 2, 2]
+    assert [hops_of(network, 0, b) for b in range(4)] == [0, 0, 2, 2]
     assert (network.links.rate == 1e9).all()
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from made.networks import hops_of
 from weft.errors import FabricError
 from weft.fabric.checks import check_dump
 from weft.fabric.importing import import_dump
@@ -128,7 +129,7 @@ def test_a_list_of_cables_is_a_network() -> None:
     network = network_of(read_edges(Lines.of("x", text)), link_rate=1e9, adapter_rate=9e9)
     assert network.hosts == ("n0", "n1", "n2")
     assert network.links.rate[network.uplink].tolist() == [4e9, 9e9, 5e9]
-    assert network.hops("n0", "n2") == 2
+    assert hops_of(network, "n0", "n2") == 2
     kinds = "b,a,a_kind\nx,y,host\nz,y,host\n"
     assert read_edges(Lines.of("x", kinds)).counts["host"] == 3
 
