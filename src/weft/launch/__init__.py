@@ -39,13 +39,11 @@ def launcher_for(
 
     if pcap:
         refuse_capture(fabric, pcap)
-    try:
-        make = import_module(BATCH if fabric.kind in SCHEDULERS else MODULES[fabric.kind]).make_launcher
-    except (KeyError, ImportError, AttributeError) as error:
-        if isinstance(error, ImportError) and error.name and not error.name.startswith("weft.launch"):
-            raise  # a broken launcher must not look like a missing one
+    modules = MODULES | dict.fromkeys(SCHEDULERS, BATCH)
+    if fabric.kind not in modules:
         what = f"this Weft cannot start ranks on a fabric of kind {fabric.kind!r}"
-        raise LaunchError(what, f"kinds that can: {', '.join((*MODULES, *SCHEDULERS))}") from error
+        raise LaunchError(what, f"kinds that can: {', '.join(modules)}")
+    make = import_module(modules[fabric.kind]).make_launcher
     launcher = make(cancelling(fabric) if cancel else fabric, mpicxx, say, only)
     if repeatable and fabric.is_model:
         launcher.learns = False

@@ -26,11 +26,12 @@ def native(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_it_is_built_once_and_again_only_when_its_sources_change(native: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
 
-    def compile_nothing(build: Path, project: Path, log: Path) -> None:  # every test of routes compiles the library
+    def compile_nothing(project: Path, build: Path, log: Path) -> int:  # every test of routes compiles the library
         build.mkdir()
         (build / NAME).touch()
+        return 0
 
-    monkeypatch.setattr("weft.launch.preload._compile", compile_nothing)
+    monkeypatch.setattr("weft.launch.preload.cmake_build", compile_nothing)
     monkeypatch.setattr("weft.launch.preload.Library", str)
     route_library(said.append, native)
     route_library(said.append, native)
