@@ -4,6 +4,7 @@
 import os
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -98,35 +99,25 @@ class Glimpse:
 
 def read_live(path: Path, before: Version | None = None) -> Glimpse | None:
     """The slot of a launch; None if there is none yet, or it is torn, of an earlier start, or not a kernel's."""
-    try:
+    with suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return None
-    try:
-        if version_in(os.fstat(descriptor)) == before:
-            return None
-        raw = os.read(descriptor, SLOT_BYTES_LIVE)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-    return parse_live(raw)
+        try:
+            if version_in(os.fstat(descriptor)) != before:
+                return parse_live(os.read(descriptor, SLOT_BYTES_LIVE))
+        finally:
+            os.close(descriptor)
+    return None
 
 
 def parse_live(raw: bytes) -> Glimpse | None:
     """Parse a slot; None if its checksum is another one, or its words are no glimpse."""
     text, _, crc = raw.partition(b"\0")[0].rpartition(b" ")
-    if crc != b"%08x" % zlib.crc32(text):
-        return None
     words = text.decode("ascii", "replace").split(" ")
-    if len(words) < 8 or words[0] != SCHEMA:
-        return None
     numbers = [int(word) for word in words[3:] if word.isdecimal() and len(word) <= LONGEST_NUMBER]
-    if len(numbers) != len(words) - 3:
+    is_whole = crc == b"%08x" % zlib.crc32(text) and words[0] == SCHEMA and len(words) >= 8
+    if not is_whole or len(numbers) != len(words) - 3 or min(numbers[:2]) < 1:
         return None
     batch, samples, *times = numbers
-    if batch < 1 or samples < 1:
-        return None
     median, low, high, *recent = (time / batch for time in times)
     return Glimpse(words[1], words[2], samples, median, low, high, tuple(recent))
 

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -259,10 +259,9 @@ def standing_holders() -> list[int]:
 
 def read_record(holder: int) -> dict[str, Any] | None:
     """What the holder wrote of its cluster; None when it is not (or no longer) there."""
-    try:
+    with suppress(OSError, ValueError):
         return json.loads((PROC / str(holder) / RECORD).read_text())
-    except (OSError, ValueError):
-        return None
+    return None
 
 
 def _numbered() -> list[Path]:
@@ -270,17 +269,15 @@ def _numbered() -> list[Path]:
 
 
 def _pid_namespace(process: Path) -> str:
-    try:
+    with suppress(OSError):  # it ended, or belongs to another user
         return str((process / "ns" / "pid").readlink())
-    except OSError:  # it ended, or belongs to another user
-        return ""
+    return ""
 
 
 def _parent(process: Path) -> int:
-    try:
+    with suppress(OSError):
         return int((process / "stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:
-        return 0
+    return 0
 
 
 def _is_standing(process: Path) -> bool:
