@@ -145,10 +145,9 @@ def built_program(build: Path, log: Path, name: str = PROGRAM) -> Path:
     if found := next(filter(is_program, files), None):
         return found
     if files:
-        raise LaunchError(
-            f"{name} was built, but no program may be started in {log.parent} (mounted noexec?)",
-            "set XDG_CACHE_HOME to a folder of a disk that is not mounted noexec, and that the nodes see",
-        )
+        what = f"{name} was built, but no program may be started in {log.parent} (mounted noexec?)"
+        remedy = "set XDG_CACHE_HOME to a folder of a disk that is not mounted noexec, and that the nodes see"
+        raise LaunchError(what, remedy)
     raise LaunchError(f"the build succeeded but produced no {name}", f"see {log}")
 
 

@@ -38,10 +38,9 @@ def with_best_nodes(study: Study, fabric: Fabric, notes: list[str]) -> tuple[Stu
         return study, fabric
     network = build_network(fabric)
     if not network.cables_known:
-        raise FabricError(
-            f'placement.nodes = "{BEST}" needs the routes of {fabric.name}, and its cables are not known',
-            "import the output of ibnetdiscover (weft fabric import DUMP -o FILE), or name the nodes",
-        )
+        what = f'placement.nodes = "{BEST}" needs the routes of {fabric.name}, and its cables are not known'
+        remedy = "import the output of ibnetdiscover (weft fabric import DUMP -o FILE), or name the nodes"
+        raise FabricError(what, remedy)
     routes = Routes(network, route_library())
     sent = KERNELS[study.kernel].sent(study)
     groups: dict[int, str] = {}

@@ -123,10 +123,9 @@ class Scheduler(ABC):
         try:
             done = self.run(command)
         except FileNotFoundError as error:
-            raise LaunchError(
-                f"{command[0]} is not on PATH, so no job of {self.name} can be followed",
-                f"load the site's {self.name} commands; a submitted job keeps running meanwhile",
-            ) from error
+            what = f"{command[0]} is not on PATH, so no job of {self.name} can be followed"
+            remedy = f"load the site's {self.name} commands; a submitted job keeps running meanwhile"
+            raise LaunchError(what, remedy) from error
         except subprocess.TimeoutExpired:
             return None
         if done.returncode == 0:

@@ -44,10 +44,9 @@ class SimGrid:
 def find_simgrid(smpicxx: str | None = None) -> SimGrid:
     """Find SimGrid by its ``smpicxx``; LaunchError if missing, older than 3.32, or the wrapper is of another MPI."""
     if smpicxx and "smpi" not in Path(smpicxx).name:
-        raise LaunchError(
-            f"{smpicxx} cannot build for a simulated fabric: only SimGrid's smpicxx can",
-            "leave --mpicxx out; the fabric's [simulation] collectives chooses whose algorithms are simulated",
-        )
+        what = f"{smpicxx} cannot build for a simulated fabric: only SimGrid's smpicxx can"
+        remedy = "leave --mpicxx out; the fabric's [simulation] collectives chooses whose algorithms are simulated"
+        raise LaunchError(what, remedy)
     compiler = shutil.which(smpicxx or "smpicxx")
     if compiler is None:
         raise LaunchError(f"SimGrid is not here: no {smpicxx or 'smpicxx'} on PATH", REMEDY)

@@ -110,10 +110,9 @@ def read_counters(cluster: Cluster) -> list[LinkCount]:
     numbers = [str(cluster.network_file(name)) for name in cluster.spec.spaces]
     done = run_program(cluster.holder_command(["sh", "-c", EVERYWHERE, "sh", *numbers]))
     if done.returncode:
-        raise LaunchError(
-            f"the counters of {cluster.spec.name} cannot be read: {done.stderr.strip() or done.returncode}",
-            f"is it still up? weft fabric exec --fabric {cluster.spec.name} {cluster.spec.hosts[0]} tc -s qdisc",
-        )
+        what = f"the counters of {cluster.spec.name} cannot be read: {done.stderr.strip() or done.returncode}"
+        remedy = f"is it still up? weft fabric exec --fabric {cluster.spec.name} {cluster.spec.hosts[0]} tc -s qdisc"
+        raise LaunchError(what, remedy)
     return link_counts(ports(cluster.spec), cluster.spec.spaces, done.stdout)
 
 

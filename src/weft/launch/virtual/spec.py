@@ -210,10 +210,9 @@ def spec_of_network(name: str, network: Network) -> VirtualSpec:
     """A tree folded as `fold_parallel`, oversubscribed as it was; FabricError for none, or a cable of two rates."""
     if (between := sideways(network)) is not None:
         a, b = (network.vertex_name(int(end[between])) for end in (network.links.source, network.links.target))
-        raise FabricError(
-            f"{name}: a cable joins {a} and {b}, so this {network.topology} is no tree, and bridges carry trees only",
-            'write routing = "tables" or "ecmp" in [network] for switches that route, or use kind = "simulated"',
-        )
+        what = f"{name}: a cable joins {a} and {b}, so this {network.topology} is no tree, and bridges carry trees only"
+        remedy = 'write routing = "tables" or "ecmp" in [network] for switches that route, or use kind = "simulated"'
+        raise FabricError(what, remedy)
     folded = fold_parallel(network)
     return VirtualSpec(name, folded.hosts, tuple(switch.name for switch in folded.switches), _cables(name, folded))
 
