@@ -142,7 +142,7 @@ def test_measured_slowdowns_and_cables_are_those_predicted(spines: int, tmp_path
     rate = 8000 // spines
     path.write_text(FABRIC.format(spines=spines, rate=rate))
     fabric = load_fabric(path)
-    predicted = Traffic.of(Routes(build_network(fabric), route_library()), None).slowdowns(1, 4000, 1)
+    predicted = Traffic(Routes(build_network(fabric), route_library()), None).slowdowns(1, 4000, 1)
     even_s = 16 / spines * EACH * HEADERS / (rate * 1e3)
     measured: list[float] = []
     by_ports: list[float] = []

@@ -38,10 +38,10 @@ def show(
     from weft.fabric import load_fabric
     from weft.fabric.drawing.describe import describe, ranks_by_socket
     from weft.fabric.network.build import build_network
-    from weft.fabric.summary import summarise
+    from weft.fabric.summary import Summary
 
     fabric = load_fabric(file)
-    summary = summarise(build_network(fabric), ranks_by_socket(fabric, ranks))
+    summary = Summary(build_network(fabric), ranks_by_socket(fabric, ranks))
     print_answer({"name": fabric.name, **summary.as_tree()} if format == "json" else describe(summary, fabric.name))
     for path in output:
         from weft.fabric.drawing.drawing import draw_summary, save

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from weft.fabric.hops import HopClass, hop_classes
-from weft.fabric.loads import UP, Hottest, all_to_all_loads, hottest, link_name
-from weft.fabric.network.graph import Bools, Floats, Longs, Network, directions, islands
+from weft.fabric.hops import hop_classes
+from weft.fabric.loads import UP, all_to_all_loads, hottest, link_name
+from weft.fabric.network.graph import Bools, Floats, Network, directions, islands
 
 
 @dataclass(frozen=True)
@@ -217,17 +217,16 @@ def _depths(left: list[dict[int, float]], source: int, negligible: float) -> lis
     return depth
 
 
-@dataclass(frozen=True, eq=False)
 class Summary:
-    """Numbers of a network."""
+    """Numbers of a network; FabricError where two hosts have no route."""
 
-    network: Network
-    levels: tuple[Level, ...]
-    bisection: Bisection
-    classes: tuple[HopClass, ...]  # of all pairs of ranks
-    ranks_per_socket: tuple[int, ...]  # of a host, as counted in ``classes``
-    loads: Longs  # units over each link in an all-to-all of all hosts, shape (links,)
-    hottest: Hottest | None  # its slowest link; None with fewer than two hosts, or if cables are not known
+    def __init__(self, network: Network, ranks_per_socket: Sequence[int] = (1,)) -> None:
+        self.network, self.ranks_per_socket = network, tuple(ranks_per_socket)
+        self.loads = all_to_all_loads(network)  # units over each link in an all-to-all of all hosts, shape (links,)
+        self.levels, self.bisection = levels(network), bisection(network)
+        self.classes = hop_classes(network, self.ranks_per_socket)  # of all pairs of ranks
+        # its slowest link; None with fewer than two hosts, or if cables are not known
+        self.hottest = hottest(network, self.loads) if len(network.hosts) > 1 and network.cables_known else None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -257,13 +256,6 @@ class Summary:
             "hop_classes": [asdict(each) for each in self.classes],
             "all_to_all": busiest,
         }
-
-
-def summarise(network: Network, ranks_per_socket: Sequence[int] = (1,)) -> Summary:
-    """Compute the numbers of a network. Raises FabricError: two hosts have no route."""
-    loads, cut, ranks = all_to_all_loads(network), bisection(network), tuple(ranks_per_socket)
-    hot = hottest(network, loads) if len(network.hosts) > 1 and network.cables_known else None
-    return Summary(network, levels(network), cut, hop_classes(network, ranks), ranks, loads, hot)
 
 
 def _number(value: float) -> float | None:

@@ -100,7 +100,7 @@ def hash_paths(routes: Routes, ranks: Ranks, connections: int, seeds: int, seed:
     """Slow-down of an all-to-all of ranks (ranks,) by connections, and how many are enough; FabricError for none."""
     if connections < 1 or seeds < 1:
         raise FabricError(f"--connections {connections} --seeds {seeds}", "give at least 1 of each")
-    traffic = Traffic.of(routes, ranks)
+    traffic = Traffic(routes, ranks)
 
     @cache
     def at(count: int) -> Slowdowns:
@@ -117,32 +117,25 @@ def hash_paths(routes: Routes, ranks: Ranks, connections: int, seeds: int, seed:
     return Hashed(at(connections), enough, traffic.even / traffic.injection, tables, routes.network.routing, shifted)
 
 
-@dataclass(frozen=True, eq=False)
 class Traffic:
-    """An all-to-all of ranks on leaves, and what each connection of it costs every link."""
+    """An all-to-all of ranks on leaves, and what each connection of it costs every link.
 
-    network: Network
-    weight: Longs  # ranks under each switch, shape (switches,)
-    slowness: Floats  # time of one unit over each link between switches, shape (links,); 0 for hosts' links
-    injection: float  # time of the slowest host's own link
-    mean: Floats  # units over each link on average, shape (links,)
-    square: Floats  # sum over pairs of ranks of the squared probability to cross each link, shape (links,)
-    splits: int  # numbers to draw for one seed
+    FabricError if all are under one leaf, or a pair has no way.
+    """
 
-    @classmethod
-    def of(cls, routes: Routes, ranks: Ranks) -> "Traffic":
-        """The all-to-all of these ranks; FabricError if all are under one leaf, or a pair has no way."""
-        network, members = routes.network, routes.members(ranks)
-        own = np.bincount(members, minlength=len(network.hosts))
+    def __init__(self, routes: Routes, ranks: Ranks) -> None:
+        self.network, members = routes.network, routes.members(ranks)
+        own = np.bincount(members, minlength=len(self.network.hosts))
         hosts = np.flatnonzero(own)
-        weight = np.zeros(len(network.switches), dtype=np.int64)
-        np.add.at(weight, network.leaf[hosts], own[hosts])
-        if np.count_nonzero(weight) < 2:
+        self.weight = np.zeros(len(self.network.switches), dtype=np.int64)  # ranks under each switch, shape (switches,)
+        np.add.at(self.weight, self.network.leaf[hosts], own[hosts])
+        if np.count_nonzero(self.weight) < 2:
             raise FabricError("all ranks are under one leaf: no path is hashed", "name hosts of two leaves")
-        cost = np.where(network.switch_links, routes.slowness, 0.0)
-        sent = own[hosts] * (len(members) - own[hosts])
-        injection = float((sent * routes.shared_slowness[network.uplink[hosts]]).max())
-        return cls(network, weight, cost, injection, *_moments(network, weight))
+        # time of one unit over each link between switches, shape (links,); 0 for hosts' links
+        self.slowness = np.where(self.network.switch_links, routes.slowness, 0.0)
+        sent = own[hosts] * (len(members) - own[hosts])  # and the time of the slowest host's own link
+        self.injection = float((sent * routes.shared_slowness[self.network.uplink[hosts]]).max())
+        self.mean, self.square, self.splits = _moments(self.network, self.weight)
 
     @property
     def even(self) -> float:

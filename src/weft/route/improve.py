@@ -16,7 +16,8 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -112,22 +113,26 @@ class Candidate:
     changes: int  # number of entries that differ from the present tables
 
 
-@dataclass(frozen=True, eq=False)
 class Improvement:
-    """The result of a search for better tables."""
+    """A search for better tables, and its result."""
 
-    present: Candidate
-    best: Candidate  # the best tables that are not worse on any score; the present ones if none are better
-    # tables as good as the best in every respect but the all-to-all, fewest changes first: each has a faster
-    # all-to-all than those before it
-    front: tuple[Candidate, ...]
-    fastest: Candidate  # the fastest tables in an all-to-all of all that were evaluated, for any other scores
-    bound: float  # of the relative time of an all-to-all for any tables
-    cut: str  # name of the cut that gives it
-    tried: int  # number of tables evaluated
-    ended: bool  # whether the budget ended before all starts were tried
-    budget_s: float  # the budget, in seconds of processor time
-    deadlocks: bool  # whether the present tables' dependencies have a cycle on one virtual lane
+    def __init__(self, routes: Routes, most_changes: int | None, budget_s: float) -> None:
+        self.present, self.own = Candidate("the present tables", routes, score(routes), 0), d_mod_k(routes)
+        # the best tables that are not worse on any score; the fastest in an all-to-all, for any other scores; and those
+        # that they are judged by: the present tables, whose place those take that lose fewer messages
+        self.best = self.fastest = self._reference = self.present
+        # tables as good as the best in every respect but the all-to-all, fewest changes first: each has a faster
+        # all-to-all than those before it
+        self.front: list[Candidate] = []
+        self.most_changes, self.tried, self.ended = most_changes, 0, False  # ended: the budget, before all starts
+        self.rank: Ints | None = None  # an order of the switches for up*/down* routes, if d-mod-k tables have a cycle
+        if find_circle(self.own) is not None:
+            level = routes.network.level
+            self.rank = (level * len(level) + np.arange(len(level))).astype(np.int32)
+        self.deadlocks = find_circle(routes) is not None  # of the present tables, on one virtual lane
+        self.bound, self.cut = lower_bound(routes)  # of the relative time of an all-to-all for any tables
+        self.least_lost = all_to_all(self.own, self.own.members(None)).lost  # pairs that have no way to each other
+        self.budget_s, self.until = budget_s, time.process_time() + budget_s
 
     @property
     def better(self) -> bool:
@@ -139,62 +144,9 @@ class Improvement:
         if not self.better or self.present.score.lost > self.best.score.lost:
             return self
         present, best = (each.score.all_to_all for each in (self.present, self.best))
-        enough = present - share * (present - best) + 1e-9
-        return replace(self, best=next((each for each in self.front if each.score.all_to_all <= enough), self.best))
-
-
-def improve(
-    routes: Routes,
-    *,
-    most_changes: int | None = None,
-    others: tuple[Network, ...] = (),
-    budget_s: float = BUDGET_S,
-    say: Callable[[str], None] = lambda _: None,
-) -> Improvement:
-    """Look for better tables.
-
-    `most_changes`: most entries of the present tables to change; any number if None. `budget_s`: seconds of processor
-    time, from the end of the present tables' evaluation, after which no further stage starts. The first start always
-    gets one.
-    """
-    search, ended = _Search(routes, most_changes, budget_s), False
-    for how, start in search.starts(others):
-        ended = search.tried > 0 and time.process_time() > search.until
-        if ended:
-            break
-        before, now = search.best, time.process_time()
-        half = search.until if most_changes is not None else now + (search.until - now) / 2  # phases need time, too
-        stages = list(search.looking(search.stages(how, start, half)))
-        if most_changes is None:
-            for stage in sorted(stages, key=lambda stage: stage.score.all_to_all)[:FASTEST]:
-                list(search.looking(search.in_phase(stage)))
-            # If every stage from the present tables made a score worse, try smaller steps.
-            stuck = start is routes and search.best is search.present
-            if not search.is_reached(search.best) and (search.best is not before or stuck):
-                search.refine()
-        say(f"{how}: best so far {search.best.score.all_to_all:.3f} (bound {search.bound:.3f})")
-        if search.is_reached(search.best):  # further stages could improve only the other scores
-            break
-        ended = time.process_time() > search.until
-    deadlocks, tables = find_circle(routes) is not None, (search.present, search.best, tuple(search.front))
-    return Improvement(*tables, search.fastest, search.bound, search.cut, search.tried, ended, budget_s, deadlocks)
-
-
-class _Search:
-    """The results so far, beside the present tables, whose place those take that lose fewer messages."""
-
-    def __init__(self, routes: Routes, most_changes: int | None, budget_s: float) -> None:
-        self.present, self.own = Candidate("the present tables", routes, score(routes), 0), d_mod_k(routes)
-        self.best = self.fastest = self._reference = self.present
-        self.front: list[Candidate] = []
-        self.most_changes, self.tried = most_changes, 0
-        self.rank: Ints | None = None  # an order of the switches for up*/down* routes, if d-mod-k tables have a cycle
-        if find_circle(self.own) is not None:
-            level = routes.network.level
-            self.rank = (level * len(level) + np.arange(len(level))).astype(np.int32)
-        self.bound, self.cut = lower_bound(routes)
-        self.least_lost = all_to_all(self.own, self.own.members(None)).lost  # pairs that have no way to each other
-        self.until = time.process_time() + budget_s
+        enough, found = present - share * (present - best) + 1e-9, copy(self)
+        found.best = next((each for each in self.front if each.score.all_to_all <= enough), self.best)
+        return found
 
     def is_reached(self, candidate: Candidate) -> bool:
         """Whether tables take no longer and lose no more than what no tables can better."""
@@ -292,3 +244,39 @@ class _Search:
     def _candidate(self, how: str, routes: Routes) -> Candidate:
         before, after = self.present.routes.network.forward, routes.network.forward
         return Candidate(how, routes, score(routes), int((before != after).sum()))
+
+
+def improve(
+    routes: Routes,
+    *,
+    most_changes: int | None = None,
+    others: tuple[Network, ...] = (),
+    budget_s: float = BUDGET_S,
+    say: Callable[[str], None] = lambda _: None,
+) -> Improvement:
+    """Look for better tables.
+
+    `most_changes`: most entries of the present tables to change; any number if None. `budget_s`: seconds of processor
+    time, from the end of the present tables' evaluation, after which no further stage starts. The first start always
+    gets one.
+    """
+    search = Improvement(routes, most_changes, budget_s)
+    for how, start in search.starts(others):
+        search.ended = search.tried > 0 and time.process_time() > search.until
+        if search.ended:
+            break
+        before, now = search.best, time.process_time()
+        half = search.until if most_changes is not None else now + (search.until - now) / 2  # phases need time, too
+        stages = list(search.looking(search.stages(how, start, half)))
+        if most_changes is None:
+            for stage in sorted(stages, key=lambda stage: stage.score.all_to_all)[:FASTEST]:
+                list(search.looking(search.in_phase(stage)))
+            # If every stage from the present tables made a score worse, try smaller steps.
+            stuck = start is routes and search.best is search.present
+            if not search.is_reached(search.best) and (search.best is not before or stuck):
+                search.refine()
+        say(f"{how}: best so far {search.best.score.all_to_all:.3f} (bound {search.bound:.3f})")
+        if search.is_reached(search.best):  # further stages could improve only the other scores
+            break
+        search.ended = time.process_time() > search.until
+    return search

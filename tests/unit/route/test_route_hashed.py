@@ -81,7 +81,7 @@ def counted(network: Network, connections: int = 1) -> dict[float, float]:
 def test_small_fabrics_have_the_distribution_that_counting_all_outcomes_gives(
     network: Network, connections: int
 ) -> None:
-    found = Traffic.of(routes(network), None).slowdowns(connections, 10, 1)
+    found = Traffic(routes(network), None).slowdowns(connections, 10, 1)
     assert found.method == EXACT
     told: defaultdict[float, float] = defaultdict(float)
     for value, weight in zip(found.values.tolist(), found.weights.tolist(), strict=True):
@@ -92,7 +92,7 @@ def test_small_fabrics_have_the_distribution_that_counting_all_outcomes_gives(
 @pytest.mark.parametrize("network", [TWO_LEAVES, PODS, RING])
 def test_drawing_agrees_with_counting_in_every_value(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hashed, "MOST_ENUMERATED", 0)
-    found = Traffic.of(routes(network), None).slowdowns(1, 20_000, 3)
+    found = Traffic(routes(network), None).slowdowns(1, 20_000, 3)
     assert found.method == DRAWN
     values, counts = np.unique(np.round(found.values, 9), return_counts=True)
     expected = counted(network)
@@ -100,7 +100,7 @@ def test_drawing_agrees_with_counting_in_every_value(network: Network, monkeypat
 
 
 def test_links_drawn_by_themselves_agree_with_connections_drawn_on_many_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    traffic = Traffic.of(routes(tree(128, 0.5e9, nodes_per_leaf=8, uplinks=8, leaves_per_pod=4, pod_uplinks=32)), None)
+    traffic = Traffic(routes(tree(128, 0.5e9, nodes_per_leaf=8, uplinks=8, leaves_per_pod=4, pod_uplinks=32)), None)
     together = traffic.slowdowns(1, 300, 5)
     monkeypatch.setattr(hashed, "MOST_DRAWN", 0)
     apart = traffic.slowdowns(1, 4000, 5)
@@ -119,7 +119,7 @@ def test_mean_and_variance_of_every_link_are_those_of_the_ways_of_all_pairs() ->
             for path, chance in ways(network, a, b):
                 crossed[list(path)] += chance
             mean, square = mean + crossed, square + crossed**2
-        traffic = Traffic.of(routes(network), None)
+        traffic = Traffic(routes(network), None)
         assert traffic.mean == pytest.approx(mean)
         assert traffic.square == pytest.approx(square)
 
@@ -130,7 +130,7 @@ def test_enough_connections_are_the_fewest_that_keep_95_of_100_seeds_below_it() 
     assert found.enough is not None
     few = found.enough.connections
     assert few > 1
-    traffic = Traffic.of(given, None)
+    traffic = Traffic(given, None)
     assert traffic.slowdowns(few, 400, 1).quantile(0.95) < 1.2 <= traffic.slowdowns(few - 1, 400, 1).quantile(0.95)
     assert found.tables == pytest.approx(1.0)  # d-mod-k fills all cables alike
     assert found.even == pytest.approx(4 * 20 / (4 * 0.5) / 23)
@@ -139,8 +139,8 @@ def test_enough_connections_are_the_fewest_that_keep_95_of_100_seeds_below_it() 
 def test_ranks_of_a_host_are_connections_of_their_own() -> None:
     network = tree(4, 0.5e9, nodes_per_leaf=2, uplinks=2)
     twice = np.repeat(np.arange(4, dtype=np.int32), 2)
-    four = Traffic.of(routes(network), twice).slowdowns(1, 2000, 1)
-    same = Traffic.of(routes(network), None).slowdowns(4, 2000, 1)
+    four = Traffic(routes(network), twice).slowdowns(1, 2000, 1)
+    same = Traffic(routes(network), None).slowdowns(4, 2000, 1)
     assert four.quantile(0.95) == pytest.approx(same.quantile(0.95), rel=0.03)
 
 
@@ -185,7 +185,7 @@ def test_phases_get_shorter_with_more_connections_and_static_tables_have_none_of
 def test_a_thousand_seeds_of_eleven_thousand_hosts_take_ten_seconds() -> None:
     network = tree(11_664, nodes_per_leaf=18, uplinks=18, leaves_per_pod=18, pod_uplinks=324)
     given, began = routes(network), time.process_time()
-    found = Traffic.of(given, None).slowdowns(1, 1000, 1)
+    found = Traffic(given, None).slowdowns(1, 1000, 1)
     assert time.process_time() - began < 10
     # 11,346 connections a cable, 46,656 cables: 4.2 standard deviations of 0.95 % over the mean
     assert found.quantile(0.5) == pytest.approx(1.04, abs=0.01)
