@@ -154,7 +154,7 @@ def _towards_switches(network: Network) -> Ints:
             found[:, end] = network.forward[:, network.hosts_below[end][0]]
             found[end, end] = -1
             continue
-        nearer = EqualCost.of(end, out, peer).nearer
+        nearer = EqualCost(end, out, peer).nearer
         reached = nearer.any(axis=1)
         found[reached, end] = out[reached, nearer[reached].argmax(axis=1)]
     return found

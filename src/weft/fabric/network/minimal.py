@@ -7,12 +7,11 @@ worse.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.fabric.network.graph import Bools, Floats, Ints, Links, Network
+from weft.fabric.network.graph import Floats, Ints, Links, Network
 from weft.files.shipped import LENT
 
 FAR = np.iinfo(np.int32).max
@@ -38,7 +37,7 @@ def minimal_tables(hosts: int, switches: int, links: Links) -> Ints:
     price = np.full(len(links) + 1, 1e-3**STEEPNESS)  # cost of a link at its present load
     forward = np.full((switches, hosts), -1, dtype=np.int32)
     for home in np.unique(leaf[leaf >= 0]).tolist():
-        near = EqualCost.of(home, out, peer)
+        near = EqualCost(home, out, peer)
         for host in np.flatnonzero(leaf == home):
             flow, ahead, column = injected.copy(), np.zeros(len(out)), forward[:, host]
             for ring in near.rings[::-1]:  # the nearest first: what a switch chooses changes no price of those nearer
@@ -56,22 +55,18 @@ def minimal_tables(hosts: int, switches: int, links: Links) -> Ints:
     return forward
 
 
-class EqualCost(NamedTuple):
-    """The links from each switch that lead one hop nearer to a leaf switch: what equal-cost multi-path chooses from."""
+class EqualCost:
+    """The links from each switch that lead one hop nearer to a leaf switch: what equal-cost multi-path chooses from.
 
-    home: int  # the leaf switch
-    out: Ints  # links between switches by their source, shape (switches, most links); -1 for none
-    peer: Ints  # switch at their ends, same shape
-    nearer: Bools  # those that lead nearer, same shape
-    rings: list[Ints]  # switches by their distance, the farthest first, those beside the leaf last
+    `out`, `peer`: links between switches by their source and the switches at their ends, as of `ports_by_switch`.
+    """
 
-    @classmethod
-    def of(cls, home: int, out: Ints, peer: Ints) -> "EqualCost":
-        """The shortest ways to a leaf switch, over links as of `ports_by_switch`."""
-        distance = distances(home, out, peer)
-        nearer = (out >= 0) & (distance[peer] < distance[:, np.newaxis])
+    def __init__(self, home: int, out: Ints, peer: Ints) -> None:
+        self.home, self.out, distance = home, out, distances(home, out, peer)
+        self.nearer = (out >= 0) & (distance[peer] < distance[:, np.newaxis])  # which links lead nearer, same shape
         far = np.unique(distance[(distance > 0) & (distance < FAR)])[::-1]
-        return cls(home, out, peer, nearer, [np.flatnonzero(distance == ring).astype(np.int32) for ring in far])
+        # switches by their distance, the farthest first, those beside the leaf last
+        self.rings: list[Ints] = [np.flatnonzero(distance == ring).astype(np.int32) for ring in far]
 
     def ways(self, switches: Ints) -> Iterator[tuple[Ints, Ints]]:
         """Switches with equally many links that lead nearer: their indices, and the links, shape (switches, ways)."""
@@ -84,7 +79,7 @@ class EqualCost(NamedTuple):
 def equal_cost(network: Network) -> Iterator[EqualCost]:
     """The shortest ways to each leaf switch with hosts, in order."""
     out, peer = ports_by_switch(len(network.hosts), len(network.switches), network.links)
-    return (EqualCost.of(home, out, peer) for home in network.hosts_below)
+    return (EqualCost(home, out, peer) for home in network.hosts_below)
 
 
 def equal_cost_ways(network: Network) -> list[list[list[int]]]:

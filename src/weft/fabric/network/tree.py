@@ -12,7 +12,7 @@ over the cable of the same number, which spreads the hosts of a leaf evenly over
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os.path import commonprefix
 
 import numpy as np
@@ -22,16 +22,44 @@ from weft.fabric.network.graph import Cables, Ints, Longs, Network, Switch, refu
 from weft.fabric.network.sections import TreeSection
 
 
-@dataclass(frozen=True)
+def _refuse(what: str, remedy: str) -> FabricError:
+    return FabricError(f"[network.tree]: {what}", remedy)
+
+
 class _Sizes:
-    hosts: int
-    leaves: int
-    leaves_per_pod: int
-    pods: int
-    spines: int  # in a pod
-    uplinks: int  # of a leaf
-    cores: int  # 0: two levels
-    spine_uplinks: int  # of a spine
+    def __init__(self, shape: TreeSection, hosts: int) -> None:
+        needed = max(1, -(-hosts // shape.nodes_per_leaf))
+        self.hosts, self.uplinks = hosts, shape.uplinks  # of a leaf
+        self.leaves = needed if shape.leaves is None else shape.leaves
+        if self.leaves < needed:
+            held = f"{self.leaves * shape.nodes_per_leaf} nodes, the fabric has {hosts}"
+            what = f"leaves = {self.leaves} with {shape.nodes_per_leaf} nodes each hold {held}"
+            raise _refuse(what, f"set leaves to {needed} or more, or leave it out")
+        self.spines = shape.uplinks if shape.spines is None else shape.spines  # in a pod
+        if self.spines < 1 or shape.uplinks % self.spines:
+            remedy = 'make uplinks a multiple of spines; an uneven wiring can be given as a dump (topology = "dump")'
+            raise _refuse(f"uplinks = {shape.uplinks} cannot be spread evenly over spines = {self.spines}", remedy)
+        # two levels: a single pod and no cores
+        self.leaves_per_pod, self.pods, self.cores, self.spine_uplinks = self.leaves, 1, 0, 0
+        if shape.leaves_per_pod is not None:
+            self._add_cores(shape, shape.leaves_per_pod)
+        elif shape.pod_uplinks is not None or shape.cores is not None:
+            remedy = "give leaves_per_pod: it makes the third level"
+            raise _refuse("pod_uplinks or cores without leaves_per_pod", remedy)
+
+    def _add_cores(self, shape: TreeSection, leaves_per_pod: int) -> None:
+        if (pod_uplinks := shape.pod_uplinks) is None:
+            remedy = "give pod_uplinks, the links up from a pod over all its spines"
+            raise _refuse("leaves_per_pod without pod_uplinks", remedy)
+        if pod_uplinks % self.spines:
+            what = f"pod_uplinks = {pod_uplinks} cannot be spread evenly over the {self.spines} spines of a pod"
+            raise _refuse(what, "make pod_uplinks a multiple of spines")
+        cores = pod_uplinks if shape.cores is None else shape.cores
+        if cores < 1 or pod_uplinks % cores:
+            what = f"pod_uplinks = {pod_uplinks} cannot be spread evenly over cores = {cores}"
+            raise _refuse(what, "make pod_uplinks a multiple of cores")
+        self.leaves_per_pod, self.pods = leaves_per_pod, -(-self.leaves // leaves_per_pod)
+        self.cores, self.spine_uplinks = cores, pod_uplinks // self.spines
 
     def core_of(self, spine: int, uplink: int) -> int:
         """Index of the core at the end of a spine's uplink, the same in every pod."""
@@ -41,49 +69,9 @@ class _Sizes:
         return (spine * self.spine_uplinks + uplink) % self.cores
 
 
-def _refuse(what: str, remedy: str) -> FabricError:
-    return FabricError(f"[network.tree]: {what}", remedy)
-
-
-def _sizes(shape: TreeSection, hosts: int) -> _Sizes:
-    needed = max(1, -(-hosts // shape.nodes_per_leaf))
-    leaves = needed if shape.leaves is None else shape.leaves
-    if leaves < needed:
-        held = f"{leaves * shape.nodes_per_leaf} nodes, the fabric has {hosts}"
-        what = f"leaves = {leaves} with {shape.nodes_per_leaf} nodes each hold {held}"
-        raise _refuse(what, f"set leaves to {needed} or more, or leave it out")
-    spines = shape.uplinks if shape.spines is None else shape.spines
-    if spines < 1 or shape.uplinks % spines:
-        remedy = 'make uplinks a multiple of spines; an uneven wiring can be given as a dump (topology = "dump")'
-        raise _refuse(f"uplinks = {shape.uplinks} cannot be spread evenly over spines = {spines}", remedy)
-    if shape.leaves_per_pod is None:
-        if shape.pod_uplinks is not None or shape.cores is not None:
-            remedy = "give leaves_per_pod: it makes the third level"
-            raise _refuse("pod_uplinks or cores without leaves_per_pod", remedy)
-        return _Sizes(hosts, leaves, leaves, 1, spines, shape.uplinks, 0, 0)
-    if shape.pod_uplinks is None:
-        remedy = "give pod_uplinks, the links up from a pod over all its spines"
-        raise _refuse("leaves_per_pod without pod_uplinks", remedy)
-    return _three_levels(shape, hosts, leaves, spines, shape.leaves_per_pod, shape.pod_uplinks)
-
-
-def _three_levels(
-    shape: TreeSection, hosts: int, leaves: int, spines: int, leaves_per_pod: int, pod_uplinks: int
-) -> _Sizes:
-    if pod_uplinks % spines:
-        what = f"pod_uplinks = {pod_uplinks} cannot be spread evenly over the {spines} spines of a pod"
-        raise _refuse(what, "make pod_uplinks a multiple of spines")
-    cores = pod_uplinks if shape.cores is None else shape.cores
-    if cores < 1 or pod_uplinks % cores:
-        what = f"pod_uplinks = {pod_uplinks} cannot be spread evenly over cores = {cores}"
-        raise _refuse(what, "make pod_uplinks a multiple of cores")
-    pods = -(-leaves // leaves_per_pod)
-    return _Sizes(hosts, leaves, leaves_per_pod, pods, spines, shape.uplinks, cores, pod_uplinks // spines)
-
-
 def fat_tree(hosts: Sequence[str], shape: TreeSection, *, rate: float, latency: float = 0.0) -> Network:
     """A fat tree of two or three levels; ``rate`` and ``latency`` of each host's link. FabricError if it is none."""
-    sizes = _sizes(shape, len(hosts))
+    sizes = _Sizes(shape, len(hosts))
     above = sizes.pods * sizes.spines
     cabled = sizes.hosts + sizes.leaves * sizes.uplinks + above * sizes.spine_uplinks
     refuse_oversize(sizes.hosts, sizes.leaves + above + sizes.cores, cabled)
