@@ -6,7 +6,9 @@ from pathlib import Path
 
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.checks import check_fabric
-from weft.fabric.site import Adapter, fabric_text, flux, lsf, pbs, slurm
+from weft.fabric.site import flux, lsf, pbs, slurm
+from weft.fabric.site.found import Adapter
+from weft.fabric.site.writing import fabric_text
 from weft.launch.site import READERS
 
 HDR = (Adapter("mlx5_0 port 1", "200 Gb/sec (4X HDR)", "InfiniBand"),)

@@ -17,8 +17,9 @@ from weft.fabric.network.build import build_network
 from weft.fabric.network.graph import Floats
 from weft.fabric.nodeset import expand, fold_for_people
 from weft.fabric.presets import with_presets
-from weft.fabric.site import Site, fabric_text, flux, lsf, pbs, slurm
-from weft.fabric.site.found import read_adapters
+from weft.fabric.site import flux, lsf, pbs, slurm
+from weft.fabric.site.found import Site, read_adapters
+from weft.fabric.site.writing import fabric_text
 from weft.files.reading import validate
 from weft.host import run_program
 from weft.kernel.jobs import rank_at

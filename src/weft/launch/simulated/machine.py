@@ -20,7 +20,9 @@ def describe_machine(fabric: Fabric, hosts: Sequence[str], ranks_per_node: int, 
     net = build_network(fabric) if network is None else network
     chosen = net.indices(list(hosts))
     used = links_between(net, chosen)
-    slots = 0 if simulation_of(fabric).model == INFINIBAND else ranks_per_node
+    simulation, section = simulation_of(fabric), fabric.network
+    slots = 0 if simulation.model == INFINIBAND else ranks_per_node
+    costs = [("all", section.cost(0)), *((size, section.cost(size + 1)) for size in section.limits)] if section else []
     lines = [
         "weft-platform 1",
         f"name {fabric.name}",
@@ -28,28 +30,17 @@ def describe_machine(fabric: Fabric, hosts: Sequence[str], ranks_per_node: int, 
         f"node-memory {fabric.node.memory or 0}",
         f"copies {stated(fabric.node.copy_rate, fabric, 'node.copy_rate')!r} {fabric.node.latency or 0.0!r}",
         *([f"core-copies {fabric.node.core_copy_rate!r}"] if slots and fabric.node.core_copy_rate else []),
-        *([f"alltoall-steps {CRAY_STEPS}"] if simulation_of(fabric).collectives == "cray" else []),
-        *(["library-copies 1"] if simulation_of(fabric).library_copies else []),
-        *message_lines(fabric),
-        f"rails {fabric.network.rails if fabric.network else 1}",
+        *([f"alltoall-steps {CRAY_STEPS}"] if simulation.collectives == "cray" else []),
+        *(["library-copies 1"] if simulation.library_copies else []),
+        f"message {simulation.inside_cost!r}",
+        *(f"segment {above} {cost.overhead_s!r} {cost.gap_s!r} {cost.s_per_byte!r}" for above, cost in costs),
+        *(["gap-after-bytes 1"] if simulation.gap == "bytes" else []),
+        f"connections {simulation.connection_cost!r} {simulation.connected_up_to} {simulation.start_up}",
+        f"rails {section.rails if section else 1}",
         *(f"host {name}" for name in hosts),
         *graph_lines(net, chosen, used, fabric),
     ]
     return "\n".join(lines) + "\n"
-
-
-def message_lines(fabric: Fabric) -> list[str]:
-    """Lines with the costs of a message and of a connection."""
-    simulation, network = simulation_of(fabric), fabric.network
-    segments = (
-        [("all", network.cost(0)), *((limit, network.cost(limit + 1)) for limit in network.limits)] if network else []
-    )
-    return [
-        f"message {simulation.inside_cost!r}",
-        *(f"segment {above} {cost.overhead_s!r} {cost.gap_s!r} {cost.s_per_byte!r}" for above, cost in segments),
-        *(["gap-after-bytes 1"] if simulation.gap == "bytes" else []),
-        f"connections {simulation.connection_cost!r} {simulation.connected_up_to} {simulation.start_up}",
-    ]
 
 
 def stated(value: float | None, fabric: Fabric, key: str) -> float:

@@ -10,8 +10,8 @@ import pytest
 
 from made.sites import BQUEUES, FLUX, LSF, PBS, PBSNODES, QSTAT, SLURM, R, written
 from weft.errors import LaunchError
-from weft.fabric.site import Adapter, flux, lsf, pbs, slurm
-from weft.fabric.site.found import preset_of, read_adapters
+from weft.fabric.site import flux, lsf, pbs, slurm
+from weft.fabric.site.found import Adapter, preset_of, read_adapters
 from weft.launch.site import site_text
 
 ONE = "batch*|1:00:00|2|24|2|192000|{state}|n[1-4]\nbatch*|1:00:00|2|24|2|192000|idle|n[5-6]\n"

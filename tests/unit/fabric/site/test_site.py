@@ -12,8 +12,9 @@ from made.sites import FLUX, HDR, LSF, SITES, SLURM, TOPOLOGY, written
 from weft.cli.app import main
 from weft.errors import FabricError, LaunchError
 from weft.fabric import Fabric, load_fabric
-from weft.fabric.site import Adapter, fabric_text, flux, lsf, pbs, slurm
-from weft.fabric.site.found import gbit, preset_of, read_adapters, scaled
+from weft.fabric.site import flux, lsf, pbs, slurm
+from weft.fabric.site.found import Adapter, gbit, preset_of, read_adapters, scaled
+from weft.fabric.site.writing import fabric_text
 from weft.launch.site import READERS, site_text
 
 
