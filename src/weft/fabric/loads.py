@@ -8,7 +8,6 @@ node2 down`` is the traffic that arrives at a host.
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -119,17 +118,6 @@ def pair_loads(network: Network, sources: Ints, targets: Ints, amounts: NDArray[
     return np.bincount(routes[used], weights=repeated[used], minlength=len(network.links)).astype(np.float64)
 
 
-@dataclass(frozen=True)
-class Hottest:
-    """The slowest link of an all-to-all among all hosts."""
-
-    link: int  # index of the link with the longest time (load over rate)
-    name: str
-    load: int  # units over it; one unit is what one host sends to one other
-    relative: float  # its time over that of the slowest host's own link: 2 = half the rate of the adapters
-    rate_per_host: float  # bytes per second that each host then sends; nan if no rate is known
-
-
 def relative_times(network: Network, loads: Longs) -> Floats:
     """Time of each link over that of the slowest host's own link, (links,); unknown rates count as equally fast."""
     rate = network.links.rate if bool(np.isfinite(network.links.rate).all()) else np.ones(len(loads))
@@ -139,17 +127,20 @@ def relative_times(network: Network, loads: Longs) -> Floats:
     return loads / rate / ((len(network.hosts) - 1) / float(rate[own].min()))
 
 
-def hottest(network: Network, loads: Longs) -> Hottest:
-    """The most loaded link of an all-to-all of all hosts, by time; ``loads`` as from `all_to_all_loads`."""
-    times = relative_times(network, loads)
-    # Of equally slow links, name one between switches: it is shared, a host's own link is not.
-    slowest = np.flatnonzero(times >= times.max() * (1 - 1e-12))
-    shared = slowest[network.switch_links[slowest]]
-    link = int(shared[0] if shared.size else slowest[0])
-    load, rate = int(loads[link]), float(network.links.rate[link])
-    known = bool(np.isfinite(network.links.rate).all()) and load > 0
-    per_host = (len(network.hosts) - 1) * rate / load if known else float("nan")
-    return Hottest(link, network.link_name(link), load, float(times[link]), per_host)
+class Hottest:
+    """The slowest link of an all-to-all of all hosts, by time (load over rate); loads as from `all_to_all_loads`."""
+
+    def __init__(self, network: Network, loads: Longs) -> None:
+        times = relative_times(network, loads)
+        # Of equally slow links, name one between switches: it is shared, a host's own link is not.
+        slowest = np.flatnonzero(times >= times.max() * (1 - 1e-12))
+        shared = slowest[network.switch_links[slowest]]
+        self.link = int(shared[0] if shared.size else slowest[0])
+        self.name, self.load = network.link_name(self.link), int(loads[self.link])  # in what a host sends to another
+        self.relative = float(times[self.link])  # over that of the slowest host's own link: 2 = half the adapters' rate
+        known, rate = bool(np.isfinite(network.links.rate).all()), float(network.links.rate[self.link])
+        # bytes per second that each host then sends; nan if no rate is known
+        self.rate_per_host = (len(network.hosts) - 1) * rate / self.load if known and self.load > 0 else float("nan")
 
 
 USUAL = 0.3  # a rate that fewer of the links between two levels have is one cable's fault, not how the machine is built

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from weft.fabric.hops import hop_classes
-from weft.fabric.loads import UP, all_to_all_loads, hottest, link_name
+from weft.fabric.loads import UP, Hottest, all_to_all_loads, link_name
 from weft.fabric.network.graph import Bools, Floats, Network, directions, islands
 
 
@@ -226,7 +226,7 @@ class Summary:
         self.levels, self.bisection = levels(network), bisection(network)
         self.classes = hop_classes(network, self.ranks_per_socket)  # of all pairs of ranks
         # its slowest link; None with fewer than two hosts, or if cables are not known
-        self.hottest = hottest(network, self.loads) if len(network.hosts) > 1 and network.cables_known else None
+        self.hottest = Hottest(network, self.loads) if len(network.hosts) > 1 and network.cables_known else None
 
     @property
     def counts(self) -> dict[str, int]:

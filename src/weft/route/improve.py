@@ -254,11 +254,10 @@ def improve(
     budget_s: float = BUDGET_S,
     say: Callable[[str], None] = lambda _: None,
 ) -> Improvement:
-    """Look for better tables.
+    """Look for better tables by at most ``most_changes`` changed entries, any number if None.
 
-    `most_changes`: most entries of the present tables to change; any number if None. `budget_s`: seconds of processor
-    time, from the end of the present tables' evaluation, after which no further stage starts. The first start always
-    gets one.
+    `budget_s`: seconds of processor time, from the end of the present tables' evaluation, after which no further stage
+    starts. The first start always gets one.
     """
     search = Improvement(routes, most_changes, budget_s)
     for how, start in search.starts(others):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from made.networks import names, networks
 from weft.errors import FabricError
-from weft.fabric.loads import all_to_all_loads, hottest, pair_loads, relative_times
+from weft.fabric.loads import Hottest, all_to_all_loads, pair_loads, relative_times
 from weft.fabric.network.build import star
 from weft.fabric.network.graph import Network
 from weft.fabric.network.sections import TreeSection
@@ -81,7 +81,7 @@ def test_messages_of_any_size_add_up_over_their_links() -> None:
 def test_the_narrow_uplink_is_named_with_the_rate_it_leaves_a_host() -> None:
     shape = TreeSection.model_construct(nodes_per_leaf=2, uplinks=1, link_rate=15.625e6)
     network = fat_tree(names(4), shape, rate=62.5e6)
-    hot = hottest(network, all_to_all_loads(network))
+    hot = Hottest(network, all_to_all_loads(network))
     assert hot.name == "leaf0:3->spine0:1"
     assert hot.load == 4
     assert hot.rate_per_host == pytest.approx(3 * 15.625e6 / 4)
@@ -91,7 +91,7 @@ def test_the_narrow_uplink_is_named_with_the_rate_it_leaves_a_host() -> None:
 def test_a_slow_link_with_few_units_beats_a_fast_one_with_many() -> None:
     network = star(names(4), rate=1e9)
     network.links.rate[network.uplink[2]] = 1e8
-    hot = hottest(network, all_to_all_loads(network))
+    hot = Hottest(network, all_to_all_loads(network))
     assert hot.link == network.uplink[2]
     assert relative_times(network, all_to_all_loads(network))[hot.link] == pytest.approx(1.0)
 

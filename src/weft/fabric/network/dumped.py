@@ -73,8 +73,9 @@ def _addresses(dump: Dump, network: Network, hosts: Sequence[Box], switches: Seq
     ends = [(box.key, port) for box, port in zip(hosts, ports, strict=True)]
     lids = [dump.port_lids.get(end, box.lids[0] if box.lids else 0) for box, end in zip(hosts, ends, strict=True)]
     others = list(_others(dump, {box.key: i for i, box in enumerate(switches)}, set(ends)))
+    guids = [int(found[1], 16) if (found := GUID.fullmatch(box.key)) else 0 for box in switches]
     return Addresses(
-        switch_guids=np.array([_guid(box.key) for box in switches], dtype=np.uint64),
+        switch_guids=np.array(guids, dtype=np.uint64),
         port_guids=np.array([dump.port_guids.get(end, 0) for end in ends], dtype=np.uint64),
         host_lids=np.array(lids, dtype=np.int32),
         switch_lids=np.array([box.lids[0] if box.lids else 0 for box in switches], dtype=np.int32),
@@ -94,11 +95,6 @@ def _others(dump: Dump, switch: Mapping[str, int], taken: set[tuple[str, int]]) 
         for more in range(1 if far in taken else 0, 1 << min(dump.lmc.get(end.peer, 0), 7)):
             if 0 < lid + more < MOST_LIDS:
                 yield lid + more, place, end.port, dump.port_guids.get(far, 0) if more == 0 else 0
-
-
-def _guid(key: str) -> int:
-    found = GUID.fullmatch(key)
-    return int(found[1], 16) if found else 0
 
 
 def cable_ends(dump: Dump) -> list[tuple[End, End]]:

@@ -281,7 +281,7 @@ def _parent(process: Path) -> int:
 
 
 def _is_standing(process: Path) -> bool:
-    try:
+    with suppress(OSError):  # it ended meanwhile
         words = (process / "cmdline").read_bytes().split(b"\0")
         return (
             process.stat().st_uid == os.geteuid()
@@ -289,5 +289,4 @@ def _is_standing(process: Path) -> bool:
             and b"standing" in words
             and Path(os.fsdecode(words[0])).name != "unshare"  # its parent, with the same arguments behind it
         )
-    except OSError:  # it ended meanwhile
-        return False
+    return False

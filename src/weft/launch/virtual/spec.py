@@ -71,20 +71,16 @@ class VirtualSpec:
         """Hosts and switches with a network namespace of their own: bridges have none."""
         return (*self.hosts, *self.switches) if self.ways else self.hosts
 
-    def injected(self) -> float:
-        """Bytes per second that all hosts together can put into the network."""
-        hosts = set(self.hosts)
-        return sum(link.rate for link in self.links if link.lower in hosts)
-
 
 def too_fast(spec: VirtualSpec, cores: int) -> str:
     """A warning if this machine's processors, not the links, would limit the traffic; otherwise empty."""
-    carried = CARRIED_PER_CORE * cores
-    if spec.injected() <= carried:
+    carried, hosts = CARRIED_PER_CORE * cores, set(spec.hosts)
+    injected = sum(link.rate for link in spec.links if link.lower in hosts)  # by all hosts together
+    if injected <= carried:
         return ""
     fitting = carried / len(spec.hosts)
     return (
-        f"the hosts of {spec.name} inject {format_rate(spec.injected())} in all, but {cores} core(s) carry about "
+        f"the hosts of {spec.name} inject {format_rate(injected)} in all, but {cores} core(s) carry about "
         f"{format_rate(carried)} of TCP: the processors will be the bottleneck, not the links; "
         f"set adapter_rate to {format_rate(fitting)} or less, and the other links in proportion"
     )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from made.networks import hops_of
 from weft.errors import FabricError
-from weft.fabric.loads import all_to_all_loads, hottest
+from weft.fabric.loads import Hottest, all_to_all_loads
 from weft.fabric.network.graph import Network
 from weft.fabric.network.sections import TreeSection
 from weft.fabric.network.tree import fat_tree
@@ -65,19 +65,19 @@ def test_taras_tree_has_leaves_spines_and_parallel_links() -> None:
 
 def test_a_full_tree_of_two_levels_lets_an_all_to_all_run_at_the_adapters_pace() -> None:
     network = tree(648, nodes_per_leaf=18, uplinks=18)
-    assert hottest(network, all_to_all_loads(network)).relative == pytest.approx(1.0)
+    assert Hottest(network, all_to_all_loads(network)).relative == pytest.approx(1.0)
 
 
 def test_half_the_uplinks_hardly_slow_an_all_to_all_of_two_leaves_and_nearly_halve_one_of_many() -> None:
     two, many = (tree(n, nodes_per_leaf=18, uplinks=9) for n in (36, 648))
-    assert hottest(two, all_to_all_loads(two)).relative == pytest.approx(18 * 18 / 9 / 35)
-    assert hottest(many, all_to_all_loads(many)).relative == pytest.approx(18 * 630 / 9 / 647)
+    assert Hottest(two, all_to_all_loads(two)).relative == pytest.approx(18 * 18 / 9 / 35)
+    assert Hottest(many, all_to_all_loads(many)).relative == pytest.approx(18 * 630 / 9 / 647)
 
 
 def test_yellowstone_has_its_665_switches_and_no_link_slower_than_an_adapter() -> None:
     network = yellowstone()
     assert [sum(s.level == n for s in network.switches) for n in (1, 2, 3)] == [251, 252, 162]
-    hot = hottest(network, all_to_all_loads(network))
+    hot = Hottest(network, all_to_all_loads(network))
     assert hot.relative == pytest.approx(1.0)
     assert [hops_of(network, 0, b) for b in (17, 18, 161, 162, 4517)] == [0, 2, 2, 4, 4]
 

@@ -13,7 +13,7 @@ STAR = VirtualSpec("star", ("a", "b"), ("s",), (VirtualLink("a-s", "a", "s", 1e7
 
 
 def test_what_the_hosts_inject_is_the_sum_of_their_links() -> None:
-    assert STAR.injected() == 2e7
+    assert "inject 20 MB/s in all" in too_fast(STAR, 0)
 
 
 @pytest.mark.parametrize("name", ["", "-a", "a-", "a b", "a;b", "a.b", "x" * 64, "$(id)", "a\n"])
