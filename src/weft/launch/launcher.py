@@ -13,8 +13,7 @@ from weft.files.beneath import Version, read_plain, version, version_in
 from weft.plan.records import LaunchCell
 from weft.plan.wire import Rules
 
-BLOCK = "block"
-CYCLIC = "cyclic"
+BLOCK, CYCLIC = "block", "cyclic"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TypeAlias
 
 from weft.errors import LaunchError
 from weft.extras import own_pip
@@ -29,7 +28,7 @@ from weft.mpi.library import is_program, last_line
 
 SOURCES = ("*.cpp", "*.hpp", "*.c", "*.h", "*.map", "CMakeLists.txt", "*.cmake")
 TELL_EACH_S = 9.0  # between two words on a build: people take a longer silence for a program that hangs
-Step: TypeAlias = tuple[Sequence[str], Mapping[str, str]]  # a command, and what its environment has beside ours
+Step = tuple[Sequence[str], Mapping[str, str]]  # a command, and what its environment has beside ours
 
 
 def source_files(native: Path, others: Set[str] = frozenset(), twins: str = "/") -> list[Path]:

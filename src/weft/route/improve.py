@@ -65,10 +65,8 @@ def _numbers(network: Network, out: Ints, peer: Ints) -> tuple[Longs, Longs]:
     return number, most
 
 
-PASSES = 4
-SEED = 1
+PASSES, ROUNDS, SEED = 4, 2, 1
 LABEL = "better tables, made by Weft"
-ROUNDS = 2
 
 
 def rerouted(routes: Routes, branching: float, rank: Ints | None = None) -> Routes:

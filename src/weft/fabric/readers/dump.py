@@ -84,9 +84,8 @@ class Dump:
     ends: list[End] = field(default_factory=list[End])  # cable ends in the order of the file
     both_ends: bool = True  # whether the format lists each cable at both ends, so that a missing end is a finding
     cables_known: bool = True  # False of Slurm's formats: a connection is an unknown number of cables
-    repeated: list[tuple[int, str]] = field(
-        default_factory=list[tuple[int, str]]
-    )  # (line, key) of boxes described again
+    # (line, key) of boxes described again
+    repeated: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     # by (key, port), where the dump states them; GUIDs of adapters' ports
     port_lids: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
     port_guids: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])

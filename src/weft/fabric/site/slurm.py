@@ -20,7 +20,6 @@ DOWN = re.compile(r"down|drain|drng|fail|unk|boot|maint|inval|no_?r|futr|futu|re
 
 MOST_SOCKETS = 16
 KNOWN = ("pmix", "pmix_v5", "pmix_v4", "pmix_v3", "pmi2", "cray_shasta")
-MIB = 2**20
 
 
 def read_site(outputs: Mapping[tuple[str, ...], str]) -> Site:
@@ -69,7 +68,7 @@ def _queues(told: Answers, rules: Mapping[str, Queue | None]) -> Iterator[Queue]
             # where the site says only CPUs, Slurm calls each of them a socket of one core
             known = count(sockets) if count(each) > 1 or count(sockets) <= MOST_SOCKETS else 0
             cores, devices = count(sockets) * count(each), re.sub(r"\([^)]*\)", "", "".join(fields[8:]))  # no sockets
-            made = NodeClass(names, cores, known, count(threads), count(memory) * MIB, plain(devices)[:60])
+            made = NodeClass(names, cores, known, count(threads), count(memory) * 2**20, plain(devices)[:60])
             classes[partition].append(made)
     for name, limit in limits.items():
         if bare := rules.get(name, Queue(name)):

@@ -283,10 +283,7 @@ def _parent(process: Path) -> int:
 def _is_standing(process: Path) -> bool:
     with suppress(OSError):  # it ended meanwhile
         words = (process / "cmdline").read_bytes().split(b"\0")
-        return (
-            process.stat().st_uid == os.geteuid()
-            and os.fsencode(HOLDER) in words
-            and b"standing" in words
-            and Path(os.fsdecode(words[0])).name != "unshare"  # its parent, with the same arguments behind it
-        )
+        is_parent = Path(os.fsdecode(words[0])).name == "unshare"  # with the same arguments behind it
+        stands = os.fsencode(HOLDER) in words and b"standing" in words
+        return stands and not is_parent and process.stat().st_uid == os.geteuid()
     return False
