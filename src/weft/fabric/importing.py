@@ -175,8 +175,9 @@ def _text(
     name = re.sub(r"[^A-Za-z0-9._-]", "-", into.stem).lstrip("._-") or "fabric"
     cores = "cores = 1                     # not in a dump: give those of a node, or import with --node lstopo.xml\n"
     if shape is not None:
-        memory = f'memory = "{shape[1]} B"\n' if shape[1] else ""
-        cores = f"sockets = {len(shape[0])}\ncores = {sum(map(len, shape[0]))}\n{memory}"
+        sockets, size = shape
+        memory = f'memory = "{size} B"\n' if size else ""
+        cores = f"sockets = {len(sockets)}\ncores = {sum(map(len, sockets))}\n{memory}"
     rates = "Link rates are the data rates in the dump."
     extra = "".join(f"{key} = {quoted(file.name)}\n" for key, file in (("names", names), ("tables", tables)) if file)
     if not rated:
