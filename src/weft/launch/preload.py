@@ -77,18 +77,26 @@ def run_preloaded(
         cache().mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix="marks-", dir=cache())
         os.close(handle)
-    theirs = os.environ.get("LD_PRELOAD", "")  # what the user preloads
-    both = (str(library), theirs) if hands_on else (theirs, str(library))
-    own = {"LD_PRELOAD": ":".join(filter(None, both)), "LIBWEFT_MARKS": name}
+    own = {"LD_PRELOAD": preload_value(library, hands_on=hands_on), "LIBWEFT_MARKS": name}
     code, signalled = wait_for(preloaded(command, {**variables, **own}, mpi.described()))
     with file_errors(marks := Path(name)):
         found = marks.read_bytes()
         marks.unlink()
-    loaded, why = found.count(LOADED), "the starter drops LD_PRELOAD, or the program is static"
+    return code, signalled, bypassed(library.name, found.count(LOADED), found.count(BEGUN))
+
+
+def bypassed(library: str, loaded: int, begun: int) -> str:
+    """Why a library saw nothing, in words; empty where it did."""
+    why = "the starter drops LD_PRELOAD, or the program is static"
     if loaded:
         why = "MPI by sessions or dlopen, or a tool linked in front of MPI, bypasses it"
-    seen = f"{library.name}: loaded by {plural(loaded, 'process')}, MPI_Init seen in none -> {why}"
-    return code, signalled, "" if found.count(BEGUN) else seen
+    return "" if begun else f"{library}: loaded by {plural(loaded, 'process')}, MPI_Init seen in none -> {why}"
+
+
+def preload_value(library: Path, *, hands_on: bool) -> str:
+    """LD_PRELOAD with a library beside what the user preloads."""
+    theirs = os.environ.get("LD_PRELOAD", "")
+    return ":".join(filter(None, (str(library), theirs) if hands_on else (theirs, str(library))))
 
 
 def build_preload(library: Preload, mpi: Mpi, say: Say = lambda _: None, sources: Path | None = None) -> Path:
