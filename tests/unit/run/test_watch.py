@@ -10,7 +10,7 @@ import pytest
 
 from made.live import slot_of
 from weft.launch.launcher import LaunchRequest, Outcome, parse_live
-from weft.launch.virtual.counters import counted, counters_now
+from weft.launch.virtual.counters import counters_now
 from weft.launch.virtual.spec import VirtualLink, VirtualSpec
 from weft.plan.wire import Rules
 from weft.run.progress import Lines, Live, Progress
@@ -53,12 +53,13 @@ def test_counters_that_went_backwards_or_say_nothing_name_no_link() -> None:
     assert busiest([count(0, rate=0.0)], [count(1_000_000, rate=0.0)], 0.5) == ""
 
 
-def test_both_directions_of_a_link_are_read_at_the_switch() -> None:
+def test_both_directions_of_a_link_are_read_at_the_switch(tmp_path: Path) -> None:
     spec = VirtualSpec("v", ("a", "b"), ("leaf0",), (
         VirtualLink("a-leaf0", "a", "leaf0", 1e9), VirtualLink("b-leaf0", "b", "leaf0", 1e9),
     ))  # fmt: skip
     text = "Inter-| Receive\n face |bytes\n  l0b: 700 7 0 0 0 0 0 0 300 3 0\n  l1b: gone\n"
-    found = counted(spec, {"": text})
+    (tmp_path / "dev").write_text(text)
+    found = counters_now(spec, {"": tmp_path / "dev"})
     assert [(each.source, each.bytes) for each in found] == [("a", 700), ("leaf0", 300)]
     assert counters_now(spec, {"": Path("/proc/4194305/net/dev")}) == []  # no such process
 
