@@ -248,8 +248,7 @@ def _deadlock(routes: Routes, circle: Circle | None) -> list[Finding]:
 
 def _detours(routes: Routes) -> list[Finding]:
     network = routes.network
-    hosts, switches = len(network.hosts), len(network.switches)
-    out, peer = ports_by_switch(hosts, switches, network.links)
+    out, peer = ports_by_switch(len(network.hosts), len(network.switches), network.links)
     near = distances_between(routes.leaves, out, peer)
     least = np.where(near < 0, np.int16(127), near)[:, np.maximum(routes.row, 0)]
     longer = (routes.lengths > least) & (routes.row >= 0)

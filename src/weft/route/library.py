@@ -10,7 +10,7 @@ from contextlib import suppress
 from ctypes import POINTER, byref, c_char_p, c_double, c_int8, c_int32, c_int64, c_uint64, c_void_p
 from io import BytesIO
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,14 +86,10 @@ class Library:
         return self._functions[name](*(_as_argument(value) for value in arguments))
 
 
-def _as_argument(value: Any) -> Any:
-    if _is_array(value):
+def _as_argument(value: NDArray[Any] | ctypes.Structure | float) -> Any:
+    if isinstance(value, np.ndarray):
         return pointer(value)
     return byref(value) if isinstance(value, ctypes.Structure) else value
-
-
-def _is_array(value: object) -> TypeGuard[NDArray[Any]]:
-    return isinstance(value, np.ndarray)
 
 
 def graph_columns(network: Network) -> tuple[Ints, ...]:
@@ -121,9 +117,8 @@ FEWEST_KEPT, MOST_KEPT_BYTES = 1 << 20, 256 << 20  # entries of tables in the ca
 
 def minimal_tables(library: Library, hosts: int, switches: int, links: Links) -> Ints:
     """As :func:`weft.fabric.network.minimal.minimal_tables`: the same tables, by the native library, or its cache."""
-    columns = (links.source, links.target, links.source_port, links.target_port, links.rate)
     digest = hashlib.blake2b(f"{library.path.parent.name} {hosts} {switches}".encode(), digest_size=16)
-    for column in columns:
+    for column in (links.source, links.target, links.source_port, links.target_port, links.rate):
         digest.update(np.ascontiguousarray(column).tobytes())
     kept = cache() / "tables" / f"{digest.hexdigest()}.npy"
     order = np.argsort(links.source, kind="stable").astype(np.int32)

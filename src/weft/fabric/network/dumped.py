@@ -55,10 +55,8 @@ def network_of(
     network = replace(network, cables_known=dump.cables_known)
     addresses = _addresses(dump, network, hosts, switches)
     network = replace(network, coordinates=_coordinates(network), addresses=addresses)
-    return _with_routes(network, dump) if routed else network
-
-
-def _with_routes(network: Network, dump: Dump) -> Network:
+    if not routed:
+        return network
     if dump.tables is not None:
         forward, places = forward_of(network, dump.tables)
         refuse_foreign(network, places)

@@ -136,8 +136,7 @@ def _topology(site: Site, nodes: NodeClass, rate: str) -> Iterator[str]:
 def leaf_width(site: Site, names: Sequence[str]) -> int:
     """Nodes on each leaf where every leaf holds the next so many of the names (the last perhaps fewer); 0 if not."""
     here = set(names)
-    held = [[name for name in nodes if name in here] for _, nodes in site.leaves]
-    leaves = {frozenset(each) for each in held if each}
+    leaves = {frozenset(held) for _, nodes in site.leaves if (held := here.intersection(nodes))}
     ordered = sorted(names, key=natural)
     if len(leaves) < 2:
         return 0
