@@ -151,6 +151,7 @@ class Improvement:
         return candidate.score.lost <= self.least_lost and candidate.score.all_to_all <= self.bound + 1e-9
 
     def looking(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+        """The same candidates, each counted, and kept if it is better."""
         for candidate in candidates:
             self.tried += 1
             self.fastest = min(self.fastest, candidate, key=lambda c: (c.score.lost, c.score.all_to_all))
@@ -178,8 +179,8 @@ class Improvement:
         return best
 
     def starts(self, others: tuple[Network, ...]) -> Iterator[tuple[str, Routes]]:
+        """Names and routes of starts, the most promising first: on large fabrics the time may be over after some."""
         routes = self.present.routes
-        # On large fabrics the time may be over after some starts: the most promising come first.
         tried = self.most_changes is None and self.rank is None
         if tried and (self.own.network.forward != routes.network.forward).any():
             yield "d-mod-k", self.own
