@@ -220,7 +220,7 @@ def missing_term(cell: PublishedCell, cells: Sequence[PublishedCell]) -> tuple[s
         term, ends = of_ranks, f"N={step[0].nodes} to {step[1].nodes}, {format_bytes(cell.block_bytes)}"
     else:
         return of_ranks, "at all blocks and nodes"
-    published, simulated = (of(step[1]) / of(step[0]) for of in (lambda it: it.published_s, lambda it: it.simulated_s))
+    published, simulated = step[1].published_s / step[0].published_s, step[1].simulated_s / step[0].simulated_s
     return term, f"{ends}: published x{published:.2f}, simulated x{simulated:.2f}"
 
 
