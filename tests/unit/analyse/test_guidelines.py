@@ -305,7 +305,7 @@ def test_the_verb_prints_the_card_alone_as_check_does(
 ) -> None:
     folder, _ = audited(tmp_path / "run", lambda op: 3e-5 if op == "gather@1024" else 1e-5)
     monkeypatch.setattr("weft.run.shipped.run_audit", lambda *_: folder)
-    monkeypatch.setattr("weft.launch.launcher_for", lambda *_: None)
+    monkeypatch.setattr("weft.launch.launcher_for", lambda *_, **__: None)
     assert audit(on="local") == 3
     printed = capsys.readouterr().out
     assert "MPI_Gather" in printed
