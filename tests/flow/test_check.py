@@ -27,6 +27,7 @@ from weft.run.one import plan_study
 from weft.run.progress import Progress
 from weft.run.refresh import make_tables, stale
 from weft.store.folder import RunFolder
+from weft.units import parse_bytes
 
 FABRIC = """\
 name = "made"
@@ -441,6 +442,15 @@ def test_ranks_that_do_not_start_leave_the_answer_open(fabric: Fabric, tmp_path:
         path.unlink()
     make_tables(folder)
     assert exit_code(folder) == 1
+
+
+def test_large_messages_are_sent_in_parts_over_tcp_alone(fabric: Fabric) -> None:
+    """Healthy virtual hosts could not be told: either direction waited behind the other's data, now this, now that."""
+    sections = [
+        check_study(each, Asked()).model_dump()["pairs"] for each in (fabric, load_fabric("virtual-slow-cable"))
+    ]
+    assert [each["part"] for each in sections] == [None, "61440 B"]
+    assert parse_bytes(sections[1]["bytes"][1]) > 60 * 1024
 
 
 def test_the_study_follows_what_is_asked(fabric: Fabric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@
 //   pairs          these pairs, isolated: words `a-b`, pairs without common ranks joined by commas: `0-5,1-7 2-9`
 //   check          1: each node also reports on itself (cell/node_report.hpp), rounds end with the time of all of them,
 //                  and no pair is measured again; messages of 4 KiB or more move both ways at the same time
+//   part           and those in parts of at most so many bytes, all under way at once (a message is whole)
 //   leaf, pod      of each node, for the classes that slow pairs are compared within; both optional
 #include "cell/kernels.hpp"
 #include "cell/node_report.hpp"
@@ -255,11 +256,12 @@ void run_pairs(Cell &cell) {
     PairValues values(cell, send, receive);
     std::int64_t const delay_ns = planted(cell, "slow") && team.rank == team.size - 1 ? 10'000'000 : 0;
     std::int64_t const both_ways_bytes = cell.integer("both_ways", INT64_MAX); // of a check
+    std::int64_t const part = std::max<std::int64_t>(cell.integer("part", INT64_MAX), 1);
     auto const ping_of = [&](std::int64_t size) {
         PingPong ping(team.comm, cell.sampler().clock(), cell.sampler().losses(), send, receive, size, request.window);
         ping.slow_down(delay_ns);
         if (size >= both_ways_bytes) {
-            ping.move_both_ways();
+            ping.move_both_ways(part);
         }
         return ping;
     };

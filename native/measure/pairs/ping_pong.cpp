@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pairs/ping_pong.hpp"
 
-#include <array>
-
 namespace weft {
 
 PingPong::PingPong(MPI_Comm comm, Clock const &clock, Losses const &losses, Buffer const &send, Buffer const &receive,
@@ -90,16 +88,34 @@ void PingPong::exchange(int partner, Trips trips, std::span<Row> rows, std::span
     }
 }
 
+void PingPong::move_both_ways(std::int64_t part) {
+    both_ways_ = true;
+    part_ = part;
+    std::int64_t const parts = bytes_ <= part ? 1 : (bytes_ + part - 1) / part;
+    parts_.assign(2 * std::size_t(parts), MPI_REQUEST_NULL);
+}
+
 std::int64_t PingPong::swap(int partner) const {
-    std::array<MPI_Request, 2> both{};
-    check(start_receiving(receive_, bytes_, partner, tag, comm_, &both[0]), "MPI_Irecv");
+    std::size_t const parts = parts_.size() / 2;
+    auto const length = [&](std::int64_t low) { return std::min(part_, bytes_ - low); };
+    for (std::size_t k = 0; k < parts; ++k) {
+        std::int64_t const low = k == 0 ? 0 : std::int64_t(k) * part_;
+        check(start_receiving(receive_ + low, length(low), partner, tag, comm_, &parts_[k]), "MPI_Irecv");
+    }
     dawdle();
-    check(start_sending(send_, bytes_, partner, tag, comm_, &both[1]), "MPI_Isend");
-    check(MPI_Wait(&both[0], MPI_STATUS_IGNORE), "MPI_Wait");
+    for (std::size_t k = 0; k < parts; ++k) {
+        std::int64_t const low = k == 0 ? 0 : std::int64_t(k) * part_;
+        check(start_sending(send_ + low, length(low), partner, tag, comm_, &parts_[parts + k]), "MPI_Isend");
+    }
+    wait_for_parts(0);
     auto const arrived = clock_.now();
-    check(MPI_Wait(&both[1], MPI_STATUS_IGNORE), "MPI_Wait");
+    wait_for_parts(parts);
     join(partner);
     return arrived;
+}
+
+void PingPong::wait_for_parts(std::size_t first) const {
+    check(MPI_Waitall(int(parts_.size() / 2), parts_.data() + first, MPI_STATUSES_IGNORE), "MPI_Waitall");
 }
 
 void PingPong::join(int partner) const {

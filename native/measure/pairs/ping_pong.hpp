@@ -63,7 +63,9 @@ class PingPong {
     void respond(int partner, Trips trips, std::span<Answer> answers) const;
     /// From now on each operation moves a message each way at the same time. Pairs that share a cable then fill it in
     /// both directions, which ping-pongs do not: theirs go one way or the other.
-    void move_both_ways() noexcept { both_ways_ = true; }
+    /// In parts of at most `part` bytes: over TCP the answer that a longer message waits for stands behind its
+    /// receiver's own data, and one direction takes twice as long as the other, now this one, now that.
+    void move_both_ways(std::int64_t part = INT64_MAX);
     bool moves_both_ways() const noexcept { return both_ways_; }
     /// Messages of an operation, one after the other.
     std::int64_t legs() const noexcept { return both_ways_ ? 1 : 2; }
@@ -102,6 +104,8 @@ class PingPong {
     /// The messages of a window from number `first` on.
     void receive_window(int partner, std::size_t first) const;
     void dawdle() const;
+    /// Waits for half of the parts, from number `first` on.
+    void wait_for_parts(std::size_t first) const;
     /// A message each way, and the meeting of both ranks; returns when this rank's message had arrived.
     std::int64_t swap(int partner) const;
     bool goes_on(int partner, bool initiates, std::function<bool()> const &over) const;
@@ -120,6 +124,8 @@ class PingPong {
     std::int64_t stride_;
     std::int64_t delay_ns_ = 0;
     bool both_ways_ = false;
+    std::int64_t part_ = INT64_MAX;
+    mutable std::vector<MPI_Request> parts_;    // both ways: of what arrives, then of what leaves
     mutable std::vector<MPI_Request> requests_; // of a window; empty for single messages, by blocking calls
 };
 

@@ -99,6 +99,23 @@ TEST_CASE("the need counts samples of every round, and a summary needs less than
     CHECK(samples(both.need()) == 2 * need);
 }
 
+TEST_CASE("a large message both ways is right in parts of any length, and counted as one") {
+    for (char const *const part : {"1", "1000", "2500", "4999", "5000", "61440"}) {
+        CAPTURE(part);
+        bool const small = std::string(part) == "1";
+        MeasuredPairs measured(
+            {{"check", "1"}, {"both_ways", "64"}, {"bytes", small ? "8 70" : "8 5000"}, {"part", part}});
+        auto const &validation = measured.run();
+        CHECK(validation.performed);
+        CHECK(validation.errors == 0);
+        if (make_team(MPI_COMM_WORLD).size > 1) {
+            Segment const *const warm = measured.find(small ? "all.r0@70" : "all.r0@5000", Phase::warm);
+            REQUIRE(warm != nullptr);
+            CHECK(warm->count > 0);
+        }
+    }
+}
+
 TEST_CASE("a check's large message moves both ways at once, and its time is that of one message") {
     Team const team = make_team(MPI_COMM_WORLD);
     if (team.size < 2) {

@@ -11,6 +11,7 @@ class FabricKind:
     is_this_host: bool = False  # its only node is this host, which supplies the keys that the file omits
     runs_here: bool = False  # its ranks run on this host, so memory is copied at this host's rate
     is_emulated: bool = False  # its network is emulated by links that are limited with token buckets (`burst`)
+    is_over_tcp: bool = False  # its nodes reach each other over TCP alone
     folds: bool = False  # parallel switches of its network are one, unless they route
     is_model: bool = False  # its times follow from the rates of the fabric file, and repeat exactly at every launch
     starter: str = ""  # what starts ranks by its scheduler's own means; empty if only ``mpiexec`` does
@@ -22,7 +23,7 @@ class FabricKind:
 #: By the name in fabric files and stored runs.
 KINDS: dict[str, FabricKind] = {
     "local": FabricKind(is_this_host=True, runs_here=True),
-    "virtual": FabricKind(runs_here=True, is_emulated=True, folds=True, label="virtual network"),
+    "virtual": FabricKind(runs_here=True, is_emulated=True, is_over_tcp=True, folds=True, label="virtual network"),
     "simulated": FabricKind(is_model=True, label="simulated"),
     "slurm": FabricKind(starter="srun", exclude="sbatch --exclude={nodes} ..."),
     "pbs": FabricKind(without=("qos",)),

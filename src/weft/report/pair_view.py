@@ -58,6 +58,8 @@ class PairView:
         self.trip = "half a round trip"  # what the time of an operation without windows is of
         if self.both_ways < math.inf:
             self.trip += f", from {format_bytes(self.both_ways)} a message each way at once"
+            if parts := {each["part"] for each in values if "part" in each}:
+                self.trip += f", in parts of {format_bytes(min(parts))}"
         apart = any(each.get("places", "apart") == "apart" for each in values)
         self.places = "each with its own buffer" if apart else "in one place"  # of the messages of a window
 

@@ -51,6 +51,8 @@ LEAST_ROUNDS, LEAST_BUDGET_S = 3, 0.001
 MOST_SLOWER = 6.0
 #: Bytes of the large message, and the fewest; messages that a round sends at least.
 LARGE, LEAST, MESSAGES = 2**20, 2**16, 64
+#: Bytes of its parts over TCP, where Open MPI asks before it sends more than 64 KiB, and the answer waits behind data.
+PART = 60 * 2**10
 UNKNOWN = 1
 #: Exit codes of answers of a check or an audit; others could not tell.
 EXIT_CODES = {"check.healthy": 0, "check.not-healthy": 3, "audit.consistent": 0, "audit.violated": 3}
@@ -87,6 +89,8 @@ def check_study(fabric: Fabric, asked: Asked) -> Study:
     while rate and size > LEAST and MESSAGES * size > rate * budget_s:
         size //= 2
     put(own.lines, "pairs", "bytes", f'["8 B", "{size} B"]')
+    if fabric.implied.is_over_tcp:
+        put(own.lines, "pairs", "part", f'"{PART} B"')
     return own.study()
 
 

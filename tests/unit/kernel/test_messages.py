@@ -23,6 +23,12 @@ DRAWN = [[[0, 1], [2, 3]], [[4, 5]]]
         ("pairs", {"bytes": [8], "first_round": 0, "last_round": 1}, 8, 8 * 2 * 8 + 2 * 24 + 6 * 24),
         ("pairs", {"bytes": [8], "pairs": DRAWN}, 8, 8 * 2 * 3 + 24 + 6 * 24),
         ("pairs", {"bytes": [8], "pairs": DRAWN, "matchings": 2}, 8, 8 * 2 * 3 + 2 * 16 + 6 * 16),
+        (
+            "pairs",
+            {"bytes": [8, 8193], "pairs": DRAWN, "matchings": 2, "both_ways": 4096, "part": 4096},
+            8,
+            (1 + 3) * 8 * 2 * 3 + 2 * 2 * 16 + 6 * 16,
+        ),
         ("pairs", {"bytes": [8], "pairs": DRAWN, "contention": True}, 8, 2 * (8 * 2 * 3 + 24) + 6 * 24),
         ("bandwidth", {"bytes": [8]}, 2, 2 * (64 * 2 + 2)),
         (

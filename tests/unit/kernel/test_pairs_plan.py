@@ -293,6 +293,17 @@ def test_windows_without_a_rate_and_rates_without_bytes_are_refused(keys: dict[s
         rates(**keys)
 
 
+def test_messages_of_matchings_alone_are_sent_in_parts_where_the_study_asks_for_it() -> None:
+    fabric = cluster(8)
+    for keys, text in (({}, ""), ({"part": "60 KiB"}, "\npart 61440\n")):
+        plan = planned(study({"nodes": [8], "ranks_per_node": 1}, matchings=6, **keys), fabric)
+        assert plan.measured[0].parameters.get("part") == (61440 if keys else None)
+        assert text in flat_plan(plan, plan.launches[-1])
+        assert ("\npart " in flat_plan(plan, plan.launches[-1])) is bool(keys)
+    with pytest.raises(StudyError, match="part is for matchings"):
+        study({"nodes": [8], "ranks_per_node": 1}, part="60 KiB")
+
+
 @pytest.mark.parametrize(("routing", "uplinks", "most"), [("tables", 2, 2), ("ecmp", 2, 4), ("ecmp", 1, 1)])
 def test_rounds_are_divided_by_cables_only_where_no_hash_chooses_them(routing: str, uplinks: int, most: int) -> None:
     """Four nodes of each leaf meet those of the other, over a cable each or some on one: nobody knows."""

@@ -154,6 +154,8 @@ def test_a_window_of_one_message_is_a_rate_as_the_card_says(view: RunView) -> No
 def test_every_table_and_key_of_a_check_says_which_messages_move_both_ways_at_once(view: RunView) -> None:
     """Only the keys of matrices did; and those of an older check, which had round trips of all sizes, did wrongly."""
     every = [with_parameters(view, matchings=2, both_ways=4096), with_parameters(view, matchings=2)]
+    cut = PairView(with_parameters(view, matchings=2, both_ways=4096, part=60 << 10))
+    assert cut.trip.endswith("a message each way at once, in parts of 60 KiB")
     for seen, both in zip(every, (True, False), strict=True):
         hops, *_, cold = PairsStory().tables(seen)
         assert cold.title.startswith("First contact")

@@ -109,7 +109,7 @@ class Pairs(Kernel):
         found |= {key: values[key] for key in ("threads", "window", "window_bytes", "places") if key in values}
         if "pairs" in values:
             found["pairs"] = [",".join(f"{low}-{high}" for low, high in rounds) for rounds in values["pairs"]]
-        keys = ("rounds", "first_round", "last_round", "leaf", "pod", "both_ways")
+        keys = ("rounds", "first_round", "last_round", "leaf", "pod", "both_ways", "part")
         return found | {key: values[key] for key in keys if key in values}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
@@ -118,7 +118,8 @@ class Pairs(Kernel):
         # drawn pairs are isolated: a token passes from one to the next
         rounds = 1 if "pairs" in values and "matchings" not in values else count_rounds(values)
         modes = 1 + bool(values.get("contention"))  # contention is measured beside isolated pairs
-        each = (pings(values, calls, ranks) * window_of(values, size) for size in values["bytes"])
+        sizes = values["bytes"]
+        each = (pings(values, calls, ranks) * window_of(values, size) * count_parts(values, size) for size in sizes)
         return modes * sum(many + rounds * barrier for many in each) + BARRIERS * barrier
 
     def copied(self, values: Mapping[str, Any], ranks: int, calls: int) -> Sequence[tuple[int, int]]:
@@ -132,6 +133,11 @@ def pings(values: Mapping[str, Any], calls: int, ranks: int) -> int:
     """Messages of all pairs of one size and mode."""
     pairs = sum(map(len, values["pairs"])) if "pairs" in values else count_rounds(values) * ranks // 2
     return PINGS * calls * pairs
+
+
+def count_parts(values: Mapping[str, Any], size: int) -> int:
+    """Parts in which a message is sent: one, but of those both ways at once by ``part``."""
+    return max(-(-size // values["part"]), 1) if "part" in values and size >= values["both_ways"] else 1
 
 
 def count_rounds(values: Mapping[str, Any]) -> int:

@@ -112,7 +112,7 @@ def shape_values(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[list[
     if section.matchings is not None:
         drawn, note = matched(study, node_of, places, network, hosts, names, seed)
         seconds = pace.together[shape.nodes == 1] * len(drawn)
-        own = {"matchings": len(drawn), "both_ways": BOTH_WAYS}
+        own = {"matchings": len(drawn), "both_ways": BOTH_WAYS} | ({"part": section.part} if section.part else {})
         return [common | _of_pairs(drawn) | own | {"expected_s": round(seconds, 3)}], [f"{where}: {note}"]
     alone_s = schedule.between * pace.isolated[0] + schedule.within * pace.isolated[1]
     if section.concurrency == "isolated" and section.sample_rounds is None and alone_s > section.isolated_most:

@@ -119,6 +119,11 @@ class PairsSection(Section, frozen=True):
         description="cables or switches that every matching should cross, and nodes that should not meet: "
         '["leaf2 - spine0", "n17"]',
     )
+    part: Annotated[Bytes, Field(ge=1)] | None = Field(
+        None,
+        description="of matchings: longest part in which a message is sent, all under way at once; over TCP "
+        'a longer one waits for an answer behind its receiver\'s own data: "60 KiB"',
+    )
     isolated_most: Seconds = Field(
         600.0, description='isolated pairs are sampled if all of them would take longer than this in a launch: "600 s"'
     )
@@ -138,6 +143,8 @@ class PairsSection(Section, frozen=True):
             )
         if self.matchings is not None and (self.contention or self.sample_rounds is not None):
             raise ValueError("matchings replaces the tournament: leave out contention and sample_rounds")
+        if self.part and self.matchings is None:
+            raise ValueError("part is for matchings, whose messages move both ways at once: give their number")
         if self.aim and self.matchings is None:
             raise ValueError("aim is for matchings: give their number")
         for name in ("window", "window_bytes", "places"):
