@@ -44,8 +44,7 @@ def walk(network: Network, sources: Ints, targets: Ints) -> Ints:
 def steps_on(network: Network, at: Ints, end: Ints) -> NDArray[np.int16]:
     """Links between switches from each to a host, (pairs,); `UNREACHABLE` without a way. FabricError for a loop."""
     hosts = len(network.hosts)
-    steps = np.full(len(at), UNREACHABLE, dtype=np.int16)
-    going = np.arange(len(steps))
+    steps, going = np.full(len(at), UNREACHABLE, dtype=np.int16), np.arange(len(at))
     for count in range(len(network.switches) + 1):
         if not going.size:
             return steps
@@ -59,10 +58,8 @@ def steps_on(network: Network, at: Ints, end: Ints) -> NDArray[np.int16]:
 
 
 def _leaves_alike(network: Network, wanted: Ints) -> Iterator[tuple[list[int], Ints]]:
-    """Leaf switches of equal tables, and the next vertex from them towards each host, shape (hosts,), -1 for none.
-
-    Each is compared with the first of those with the same neighbours only. Towards a host of these leaves the vertex
-    is that of the other leaves.
+    """Leaf switches of equal tables, and the next vertex from them towards each host, shape (hosts,), -1 for none. Each
+    is compared with the first of the same neighbours only. Towards a host of these leaves: the vertex of the others.
     """
     hosts_of, hosts, links = network.hosts_below, len(network.hosts), network.links
     between = network.switch_links & np.isin(links.source, wanted + hosts)

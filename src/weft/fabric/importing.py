@@ -29,8 +29,7 @@ NodeShape = tuple[tuple[tuple[tuple[int, ...], ...], ...], int]
 def read_hwloc(lines: Lines) -> NodeShape:
     """Sockets, cores and memory of a node from hwloc's XML, versions 1 to 3; FabricError names file and line."""
     for number, line in enumerate(lines.lines, start=1):
-        # Entities can refer to other files or expand without limit; hwloc writes none.
-        if "<!ENTITY" in line.upper():
+        if "<!ENTITY" in line.upper():  # they can refer to other files or expand without limit; hwloc writes none
             raise lines.fault(number, "an entity declaration", "the output of lstopo --of xml, which has none")
     try:
         root = ET.fromstring("\n".join(lines.lines).encode("utf-8", errors="replace"))
@@ -85,8 +84,6 @@ FORMS: dict[str, Format] = {
 GUID = re.compile(r"H-[0-9a-f]{16}")
 NODE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]*", re.ASCII)
 MODEL_NAME = re.compile(r"MT\d|ConnectX|Mellanox|localhost|HCA|Infini", re.IGNORECASE)
-
-
 Given = Path | None
 
 
@@ -219,8 +216,7 @@ def folded_names(hosts: Sequence[str]) -> str:
     # GUIDs have many numbers and seldom stand in a row: they are read better one by one
     many = any(len(name) > 24 or len(re.findall(r"\d+", name)) > 2 for name in hosts)
     short = fold(hosts)
-    shorter = len(short) < len(listed) / (4 if many else 1)
-    return short if shorter and set(expand(short)) == set(hosts) else listed
+    return short if len(short) < len(listed) / (4 if many else 1) and set(expand(short)) == set(hosts) else listed
 
 
 def as_toml(fabric: Fabric) -> str:

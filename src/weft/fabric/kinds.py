@@ -20,8 +20,7 @@ class FabricKind:
     label: str = ""  # label of titles and numbers that were not measured on a real network; empty for a real network
 
 
-#: By the name in fabric files and stored runs.
-KINDS: dict[str, FabricKind] = {
+KINDS: dict[str, FabricKind] = {  # by the name in fabric files and stored runs
     "local": FabricKind(is_this_host=True, runs_here=True),
     "virtual": FabricKind(runs_here=True, is_emulated=True, is_over_tcp=True, folds=True, label="virtual network"),
     "simulated": FabricKind(is_model=True, label="simulated"),
@@ -34,10 +33,8 @@ KINDS: dict[str, FabricKind] = {
 }
 MODEL = "simulated"
 MPIEXEC = "mpiexec"  # what starts ranks by the MPI library's own means, on every kind
-
 MTU = 9000
 """Jumbo frames, as on clusters: headers are 0.7 % of the bytes counted, not 4.5 %, and fewer packets cost less CPU."""
-
 BURST_S = 0.0005  # burst in seconds at the link's rate: as short as timers on a busy machine allow
 BURST_LEAST, BURST_MOST = 2 * (MTU + 14), 1 << 18  # two frames
 

@@ -51,15 +51,13 @@ COLUMNS = 256  # destinations at a time: limits the work space to a few tens of 
 
 def all_to_all_loads(network: Network, weights: NDArray[np.integer] | None = None) -> Longs:
     """Units over each link, shape (links,), when every host sends to every other; FabricError where there is no route.
-
     The routes to one destination form a tree. Traffic is pushed along it from the leaves and summed where branches
     meet: O(hosts x switches) instead of O(hosts squared x hops). `weights`: shape (hosts,), 1 each if None: host a
     sends ``weights[a] * weights[b]`` to host b, as ranks on a host do.
     """
     count = len(network.hosts)
     weight = np.ones(count, dtype=np.int64) if weights is None else np.asarray(weights, dtype=np.int64)
-    taking = np.flatnonzero(weight)
-    load = np.zeros(len(network.links), dtype=np.int64)
+    taking, load = np.flatnonzero(weight), np.zeros(len(network.links), dtype=np.int64)
     if len(taking) < 2:
         return load
     loose = taking[network.leaf[taking] < 0]
@@ -71,9 +69,8 @@ def all_to_all_loads(network: Network, weights: NDArray[np.integer] | None = Non
     load[network.uplink[taking]] = weight[taking] * (int(weight.sum()) - weight[taking])
     below = np.zeros(len(network.switches), dtype=np.int64)
     np.add.at(below, network.leaf[taking], weight[taking])
-    ends = taking.astype(np.int32)
     for start in range(0, len(taking), COLUMNS):
-        load += _push(network, ends[start : start + COLUMNS], weight, below)
+        load += _push(network, taking[start : start + COLUMNS].astype(np.int32), weight, below)
     return load
 
 
@@ -175,10 +172,9 @@ def both_ways(pairs: Ints, network: Network, hosts: Ints) -> Ints:
 
 
 def loads_of(routes: Ints, network: Network, of: Longs | None = None) -> Floats:
-    """The largest number of messages on a link that each message crosses, per usual rate of such links.
-
-    A cable that is stated to be slow is slow: it does not count as narrow. Links without a stated rate count as the
-    fastest. `routes`: as of `both_ways`; `of`: the round of each message, by default one for all. Shape (messages,).
+    """The largest number of messages on a link that each message crosses, per usual rate of such links. A cable that is
+    stated to be slow is slow: it does not count as narrow. Links without a stated rate count as the fastest. `routes`:
+    as of `both_ways`; `of`: the round of each message, by default one for all. Shape (messages,).
     """
     share = np.append(_shares(network), 0)
     place = _places(routes, network, of)

@@ -3,8 +3,7 @@
 
 A bracket holds numbers and ranges. All before it is text, digits included: ``n1[8-11]`` is n18, n19, n110 and n111. The
 first number of a range sets the width: ``n[08-11]`` is n08, n09, n10, n11. Weft also accepts text after the last
-bracket, ``n[1-2]-ib``, which Slurm refuses. A node that occurs twice counts once. Names are folded into sets that Slurm
-accepts as well.
+bracket, ``n[1-2]-ib``, which Slurm refuses. A repeated node counts once. Names are folded as Slurm accepts them.
 """
 
 import itertools
@@ -20,7 +19,6 @@ MOST = 200_000
 MOST_TEXT = 8_000_000
 LONGEST_NAME = 255
 MOST_DIGITS = 18
-
 ONE = re.compile(r"(?:[^\[\],\s]|\[[^\[\]]*\])+")  # a name with its brackets
 SEPARATORS = re.compile(r"[,\s]*")
 LITERAL = re.compile(r"[A-Za-z0-9_.-]*", re.ASCII)
@@ -52,10 +50,8 @@ def expand(text: str) -> tuple[str, ...]:
 
 
 def natural(name: str) -> tuple[str, str]:
-    """Sort key: numbers by value, texts between them alphabetically.
-
-    A number stands in it as a control character, a character for its length, and its digits: one text a name, where
-    a pair for each number took gigabytes.
+    """Sort key: numbers by value, texts between them alphabetically. A number stands in it as a control character, a
+    character for its length, and its digits: one text a name, where a pair for each number took gigabytes.
     """
     return NUMBER.sub(lambda number: f"\0{chr(len(number[0].lstrip('0')))}{number[0].lstrip('0')}", name), name
 
@@ -144,10 +140,8 @@ Name = tuple[str, ...]  # a name that ends in a number: text, number, text, numb
 
 
 def fold(names: Iterable[str]) -> str:
-    """Names as one node set, each once: ``n[0-3]``, ``r[1-2]n[01-18]``.
-
-    The time grows with the number of names times the numbers in each. Names that end in a letter are listed: Slurm
-    refuses ``n[1-2]-ib``, which schedulers print for the nodes of a job.
+    """Names as one node set, each once: ``n[0-3]``, ``r[1-2]n[01-18]``. The time grows with the number of names times
+    the numbers in each. Names that end in a letter are listed: Slurm refuses ``n[1-2]-ib``, which schedulers print.
     """
     given = sorted(set(names), key=natural)
     folded: defaultdict[Name, list[Name]] = defaultdict(list)

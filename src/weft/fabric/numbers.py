@@ -14,7 +14,6 @@ from weft.errors import FabricError
 from weft.fabric.model import Fabric
 
 Standing = Literal["stated", "fitted", "assumed"]
-
 WORKED_OUT = "worked out"  # word in the source of a number that follows from a data sheet, and that nobody measured
 _UNSEEN = re.compile(r"error on unseen cells (?:under )?([\d.]+) ?%")
 #: Words in a source that say a number was not found anywhere.
@@ -39,7 +38,6 @@ class Spread:
 LINKS = ("tree.link", "tree.pod_link", "torus.link", "dragonfly.local", "dragonfly.global")  # between switches
 LINK_RATES = tuple(f"network.{link}_rate" for link in LINKS)
 LINK_LATENCIES = tuple(f"network.{link}_latency" for link in LINKS)  # each comes to every message that crosses it
-
 # Rates: what nodes and adapters reach lies up to 40 % below a data sheet (`weft papers datasheet`). Costs: a factor
 # of two either way. Latencies: of one adapter, EDR, 1.05 us and 2.44 us were published (fabrics/presets/network.toml).
 # Eager limits: defaults of libraries range from 4 KiB to 64 KiB. What a message costs its sender: LogGP's o of

@@ -11,11 +11,8 @@ class NoRoomError(FabricError):
 
 
 def place(fabric: Fabric, wanted: str | dict[int, str], nodes: int) -> tuple[str, ...]:
-    """Hosts of a cell, in the order of their ranks.
-
-    `wanted`: ``compact``: the fabric's first nodes; a node set; or a table from number of nodes to a group of the
-    fabric (compact for a number that is not in the table). Raises NoRoomError: the fabric is too small, or has no
-    such nodes or group.
+    """Hosts of a cell, in the order of their ranks. `wanted`: ``compact``: the fabric's first nodes; a node set; or a
+    table from number of nodes to a group (compact for a number not in it). NoRoomError: no such nodes, group or size.
     """
     hosts = fabric.hosts
     if len(hosts) < nodes:

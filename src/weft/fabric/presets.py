@@ -17,8 +17,7 @@ from weft.files.shipped import shipped
 
 SECTIONS = ("node", "network")
 USUAL = "usual"
-#: Of tara's nine cells from the presets of its processor and adapter, by the model of ``[simulation]``:
-#: `weft papers datasheet`, docs/dev/papers-measured.md.
+#: Of tara's nine cells from presets, by ``[simulation]``'s model: `weft papers datasheet`, docs/dev/papers-measured.md.
 SHEET_ERRORS: Mapping[str, str] = {
     "fair": "34 % in the mean and 79 % at worst",
     "infiniband": "17 % in the mean and 79 % at worst",

@@ -57,8 +57,6 @@ Algorithm = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]{1,80}$")]
 STAGING = "library staging"  # its name in a kernel's ``need``
 Library = Literal["mvapich2", "mpich", "cray", "ompi", "impi"]
 CRAY_STEPS = 24  # of a large all-to-all under way: MPICH_ALLTOALL_SYNC_FREQ of HPE Cray MPICH is 1 to 24
-
-
 # Bytes by whose time on each of its links a flow's share falls, beside its latency: 8775 is SimGrid's fit to TCP. A
 # single byte is next to nothing; none at all would stop flows on a fabric without a latency.
 PATH_BYTES = {"by-path": 8775, "equal": 1}
@@ -142,5 +140,4 @@ class SimulationSection(Section, frozen=True):
 
     def staged(self, terms: Mapping[str, int], ranks: int) -> dict[str, int]:
         """Bytes of each part of a rank's memory (a kernel's ``need``), with this library's buffers if stated."""
-        stated = {} if self.peer_buffers is None else {STAGING: ranks * self.peer_buffers}
-        return {**terms, **stated}
+        return {**terms} if self.peer_buffers is None else {**terms, STAGING: ranks * self.peer_buffers}

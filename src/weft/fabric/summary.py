@@ -46,9 +46,8 @@ def levels(network: Network) -> tuple[Level, ...]:
 
     # Up is what a switch sends up; down is what arrives from below, so use the rate of the cable's other direction.
     up, down = at_switch & (way > 0), at_switch & (way < 0)
-    arriving = links.rate[np.arange(len(links)) ^ 1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = per_switch(down, arriving) / per_switch(up, links.rate)
+        ratio = per_switch(down, links.rate[np.arange(len(links)) ^ 1]) / per_switch(up, links.rate)
     own_hosts = per_switch(at_switch & (links.target < hosts))
     top = int(level.max(initial=0))
     found: list[Level] = []
@@ -80,8 +79,7 @@ class Cut:
 def cuts(network: Network) -> tuple[Cut, ...]:
     """All cuts of parts that have hosts and cables of known rate out of them, by the cables of their own switches."""
     rate, switches = network.links.rate, np.arange(len(network.switches))
-    # the hosts of a part lie inside, so their own cables do not leave it
-    place = np.append(network.leaf, switches)
+    place = np.append(network.leaf, switches)  # the hosts of a part lie inside, so their own cables do not leave it
     source, target = place[network.links.source], place[network.links.target]
     order = np.argsort(source, kind="stable")
     leaving = np.split(order, np.searchsorted(source[order], switches))[1:]

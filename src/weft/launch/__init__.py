@@ -30,10 +30,9 @@ def launcher_for(
     only: str = "",
 ) -> "Launcher":
     """The launcher for a fabric, by its kind; LaunchError if it needs what is missing, FabricError as `refuse_capture`.
-
     `mpicxx`: compiler wrapper chosen by the user, or None to search for one. `say`: called with one line before
-    anything that takes seconds. `repeatable`: what a model simulates is decided by what it is expected to cost, not
-    by what this host took for the launches before, so that every host simulates the same cells.
+    anything that takes seconds. `repeatable`: what a model simulates is decided by what it is expected to cost, not by
+    what this host took for the launches before, so that every host simulates the same cells.
     """
     from weft.launch.batch.schedulers import SCHEDULERS
 

@@ -58,9 +58,8 @@ class Kernels:
 
 def build_kernels(mpi: Mpi, say: Say = lambda _: None, sources: Path | None = None, only: str = "") -> Kernels:
     """Return the kernels for an MPI, built if they are not cached; LaunchError with first error and log, DataError.
-
-    `only`: the program that a study needs (`Kernel.program`), which takes a third of the time that all kernels take.
-    A program with all of them serves every study.
+    `only`: the program that a study needs (`Kernel.program`), which takes a third of the time that all kernels take. A
+    program with all of them serves every study.
     """
     native = sources or shipped("native")
     place, target = cache() / cache_key(mpi, native), PROGRAM
@@ -172,8 +171,7 @@ def default_settings(program: Path, scratch: Path) -> str:
     except subprocess.TimeoutExpired:
         return ""
     finally:
-        # Open MPI 5 leaves 16 MiB in /dev/shm if a rank runs without a starter, which would clean up
-        sweep(before)
+        sweep(before)  # Open MPI 5 leaves 16 MiB in /dev/shm if a rank runs without a starter, which would clean up
     if done.returncode:
         return ""
     # a value with the path of our scratch folder is not a setting, and would differ in every launch

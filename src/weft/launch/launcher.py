@@ -28,8 +28,7 @@ class LaunchRequest:
     oversubscribed: bool
     plan: Path
     folder: Path
-    # seconds after which a launcher ends the ranks by force; above the kernel's own watchdog. 0 means never.
-    limit_s: float
+    limit_s: float  # seconds after which a launcher ends the ranks by force, above the kernel's watchdog; 0: never
     environment: dict[str, str] = field(default_factory=dict[str, str])
     cells: tuple[LaunchCell, ...] = ()
     expected_s: float = 0.0  # how long the launch takes by its plan; 0 where nothing is known
@@ -56,8 +55,7 @@ class Outcome:
     refused: str = ""
     limit: str = ""  # which limit of the launcher's own ended it, in words; empty where it was the cell's
     processor_s: float = 0.0  # seconds of processor time that all its processes took; 0 where they are not counted
-    # whether it had ended before the launcher was asked for it: in a job that an earlier weft left in the queue. What
-    # its ranks wrote is then older than the request, and holds all the same.
+    # whether it had ended, in a job that an earlier weft left in the queue, before this request: its files are older
     before: bool = False
 
 
@@ -140,9 +138,8 @@ class Slot:
 
 def read_slots(path: Path, before: Version | None = None) -> list[Slot]:
     """Slots of the ranks that wrote one into the status file of a launch; none if the kernel did not get that far.
-
-    `path`: ``launches/<launch>.status``: 64 bytes a rank, ``<cell> <op> <phase> <state>``. `before`: the file's
-    version before the ranks were started: one that is still the same is from an earlier start and is ignored.
+    `path`: ``launches/<launch>.status``: 64 bytes a rank, ``<cell> <op> <phase> <state>``. `before`: the file's version
+    before the ranks were started: one that is still the same is from an earlier start and is ignored.
     """
     try:
         if version(path) == before:

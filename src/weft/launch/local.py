@@ -111,8 +111,7 @@ def end(keeper: subprocess.Popen[bytes]) -> None:
             keeper.wait(GRACE_S + 12.0)
     finally:
         if keeper.poll() is None:
-            # also after a second Ctrl-C; mpiexec still gets its signal when the keeper dies
-            keeper.kill()
+            keeper.kill()  # also after a second Ctrl-C; mpiexec still gets its signal when the keeper dies
             keeper.wait()
 
 

@@ -176,8 +176,7 @@ def _one(network: Network, name: str, keep: Keep, service: Service | None) -> Ro
     if not engine or (plus and not (seed.isascii() and seed.isdigit())):
         what = f"there is no engine {name!r}"
         raise FabricError(what, "use present, dmodk, or one of OpenSM's: minhop, ftree, minhop+scatter7")
-    options = ("--scatter-ports", seed) if plus else ()
-    made = manage(network, engine, options=options, keep=keep / name if keep else None)
+    made = manage(network, engine, ("--scatter-ports", seed) if plus else (), keep / name if keep else None)
     if not made.fell_back:
         return Routed(name, made.network)
     why = "; ".join(made.reasons[:2]) or "its log gives no reason"

@@ -146,7 +146,6 @@ ROOMS = ("common", "alltoall", "interpose", "CMakeLists.txt")
 INTERPOSER = Preload("libweft.so", "weft", "interpose", "some seconds", ROOMS)
 CLOCKS = ("measure/time", "measure/mpi", "measure/host")  # all that the tracer has of the kernels' sources
 TRACER = Preload("libweft_trace.so", "weft_trace", "trace", "about half a minute", ("trace", *ROOMS, *CLOCKS))
-
 #: Starters that pass variables to the ranks only with an option, and those with the option ``-genv``.
 OPEN_STARTERS = ("mpirun", "mpiexec", "orterun", "prterun")
 HYDRA_STARTERS = {"mpirun", "mpiexec", "mpiexec.hydra"}
@@ -164,7 +163,6 @@ def settings(
     force: str = "", table: Path | None = None, report: Path | None = None, verify: int = 0, prewarm: bool = False
 ) -> dict[str, str]:
     """Variables of the interposer, which a job script can also set; StudyError, NotThereError, DataError for a bad one.
-
     `force`: algorithm for every call, as ``node.multi{nl=4}``; empty: none is forced.
     """
     if force:
@@ -213,10 +211,8 @@ def has_no_ranks(program: Path) -> bool:
 
 
 def preloaded(command: Sequence[str], variables: Mapping[str, str], library: MpiLibrary | None) -> list[str]:
-    """The command with the variables passed to the ranks by the starter's own option, or ``env`` for an unknown one.
-
-    In the starter's environment they would make the starter itself load the library, and Open MPI would not pass them
-    to other hosts.
+    """The command with the variables passed to the ranks by the starter's own option, or ``env`` for an unknown one. In
+    its environment the starter itself would load the library, and Open MPI would not pass them to other hosts.
     """
     starter, assigned = Path(command[0]).name, [f"{name}={value}" for name, value in variables.items()]
     stem, family = starter.partition(".")[0], library.family if library else None

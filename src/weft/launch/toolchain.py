@@ -62,8 +62,7 @@ def compiler() -> str:
 def compiler_version() -> str:
     """Path and first line of the version of the C++ compiler."""
     name = compiler()
-    done = run_program([name, "--version"])
-    return f"{shutil.which(name)} {(done.stdout.splitlines() or [''])[0]}"
+    return f"{shutil.which(name)} {(run_program([name, '--version']).stdout.splitlines() or [''])[0]}"
 
 
 def tool(name: str) -> str:
@@ -180,7 +179,6 @@ def cmake_build(
     project: Path, build: Path, log: Path, *defines: str, cxx: Path | None = None, target: str = "all", **variables: str
 ) -> int:
     """Configure a project for a compiler (None: the usual one) and build a target of it; the exit code, 0 if it worked.
-
     What an interrupted build left broken is built anew, once. The variables are for configuring.
     """
     cmake = tool("cmake")

@@ -115,8 +115,6 @@ def lanes_of(routes: Routes, service: Service | None) -> Lanes | None:
 
 
 Whole = NDArray[np.integer]
-
-
 #: A cycle of dependencies: links in order, each waits for the next, the last one for the first; the lane of its first.
 Circle = tuple[tuple[int, ...], int]
 

@@ -104,10 +104,9 @@ def limited(routes: Routes, members: Ints) -> tuple[tuple[int, float], ...]:
 
 
 def lower_bound(routes: Routes) -> tuple[float, str]:
-    """Lower bound of the relative time of an all-to-all of all hosts for any tables, and the name of its cut.
-
-    The cut around a leaf of h hosts with u uplinks of a host's rate gives ``h (N - h) / (u (N - 1))``, rounded up to
-    whole routes: all that a leaf sends to one host takes one link. Pods, groups and halves likewise, see
+    """Lower bound of the relative time of an all-to-all of all hosts for any tables, and the name of its cut. The cut
+    around a leaf of h hosts with u uplinks of a host's rate gives ``h (N - h) / (u (N - 1))``, rounded up to whole
+    routes: all that a leaf sends to one host takes one link. Pods, groups and halves likewise, see
     `weft.fabric.summary`. A host's own link gives 1.
     """
     network = routes.network

@@ -118,10 +118,7 @@ def hash_paths(routes: Routes, ranks: Ranks, connections: int, seeds: int, seed:
 
 
 class Traffic:
-    """An all-to-all of ranks on leaves, and what each connection of it costs every link.
-
-    FabricError if all are under one leaf, or a pair has no way.
-    """
+    """An all-to-all of ranks, and what each connection costs each link; FabricError: one leaf, or a pair has no way."""
 
     def __init__(self, routes: Routes, ranks: Ranks) -> None:
         self.network, members = routes.network, routes.members(ranks)
@@ -144,8 +141,7 @@ class Traffic:
 
     def slowdowns(self, connections: int, seeds: int, seed: int) -> Slowdowns:
         """Times of the fullest link over the even time, for connections of each pair of ranks."""
-        rng = np.random.default_rng(seed)
-        weights = np.full(seeds, 1 / seeds)
+        rng, weights = np.random.default_rng(seed), np.full(seeds, 1 / seeds)
         if (exact := self._enumerated(connections)) is not None:
             method, (times, weights) = EXACT, exact
         elif seeds * self.splits <= MOST_DRAWN:
@@ -239,8 +235,7 @@ def _moments(network: Network, weight: Longs) -> tuple[Floats, Floats, int]:
         if (lost := np.flatnonzero((pairs > 0) & ~reached)).size:
             raise network.no_route(*(int(network.hosts_below[int(leaf)][0]) for leaf in (lost[0], near.home)))
         sources = np.flatnonzero(pairs).astype(np.int32)
-        # leaves that choose among the same switches are one kind: what follows is alike
-        kinds = np.zeros(len(weight))
+        kinds = np.zeros(len(weight))  # leaves that choose among the same switches are one: what follows is alike
         for rows, links in near.ways(sources):
             kinds[rows] = np.round(mark[peer[links]].mean(axis=1), 12)
         _, one, kind = np.unique(kinds[sources], return_index=True, return_inverse=True)

@@ -56,8 +56,7 @@ def _numbers(network: Network, out: Ints, peer: Ints) -> tuple[Longs, Longs]:
         for up in ups:
             below[up].append(s)
     # Siblings: switches that share a switch below; a leaf that lost a cable still numbers all of them.
-    number = np.zeros((count, count), dtype=np.int64)
-    most = np.ones(count, dtype=np.int64)
+    number, most = np.zeros((count, count), dtype=np.int64), np.ones(count, dtype=np.int64)
     for s, ups in enumerate(above):
         brothers = sorted({up for near in ups for other in below[near] for up in above[other]})
         most[s] = max(1, len(brothers))
@@ -119,8 +118,7 @@ class Improvement:
         # the best tables that are not worse on any score; the fastest in an all-to-all, for any other scores; and those
         # that they are judged by: the present tables, whose place those take that lose fewer messages
         self.best = self.fastest = self._reference = self.present
-        # tables as good as the best in every respect but the all-to-all, fewest changes first: each has a faster
-        # all-to-all than those before it
+        # as good as the best but for the all-to-all, fewest changes first: each has a faster one than those before it
         self.front: list[Candidate] = []
         self.most_changes, self.tried, self.ended = most_changes, 0, False  # ended: the budget, before all starts
         self.rank: Ints | None = None  # an order of the switches for up*/down* routes, if d-mod-k tables have a cycle
@@ -253,10 +251,8 @@ def improve(
     budget_s: float = BUDGET_S,
     say: Callable[[str], None] = lambda _: None,
 ) -> Improvement:
-    """Look for better tables by at most ``most_changes`` changed entries, any number if None.
-
-    `budget_s`: seconds of processor time, from the end of the present tables' evaluation, after which no further stage
-    starts. The first start always gets one.
+    """Look for better tables by at most ``most_changes`` changed entries, any number if None. `budget_s`: seconds of
+    processor time after the present tables' evaluation, after which no stage starts but the first start's first.
     """
     search = Improvement(routes, most_changes, budget_s)
     for how, start in search.starts(others):

@@ -76,12 +76,11 @@ def between_nodes(sent: Floats, count: int) -> Floats:
 
 
 def place(routes: Routes, count: int, free: Ranks = None, beside: Amounts = None, sent: Amounts = None) -> Placements:
-    """The best and the worst set of ``count`` free hosts.
-
-    `free`: host indices to choose from, shape (free,); all with a cable if None. `beside`: load of other jobs on each
-    link, shape (links,), in units of what one host sends to one other. `sent`: amount from each node to each other,
-    shape (count, count), in any unit; an all-to-all if None. The time is then relative to that of the node that sends
-    or gets most, over the fastest adapter. FabricError for fewer than two hosts, or more than are free.
+    """The best and the worst set of ``count`` free hosts. `free`: host indices to choose from, shape (free,); all with
+    a cable if None. `beside`: load of other jobs on each link, shape (links,), in units of what one host sends to one
+    other. `sent`: amount from each node to each other, shape (count, count), in any unit; an all-to-all if None. The
+    time is then relative to that of the node that sends or gets most, over the fastest adapter. FabricError for fewer
+    than two hosts, or more than are free.
     """
     members = np.unique(routes.members(free))
     if count < 2 or count > len(members):
@@ -123,11 +122,9 @@ class _Search:
         self.random = np.random.default_rng(SEED)
 
     def look(self, hosts: Ints, beyond: float | None = None, sign: int = 1, load: Amounts = None) -> Placement | None:
-        """Evaluate a set; keep it if it is the best or the worst so far.
-
-        `load`: its load of each link, if that is known. None for one whose time is neither beyond ``beyond``, by
-        ``sign``, nor the best or the worst: its shift, which decides among equal ones alone, takes longer than its
-        time. In large networks equal ones are not distinguished.
+        """Evaluate a set; keep it if it is the best or the worst so far. `load`: its load of each link, if known.
+        None for one whose time is neither beyond ``beyond``, by ``sign``, nor the best or the worst: its shift, which
+        decides among equal ones alone, takes longer. In large networks equal ones are not distinguished.
         """
         self.looked_at += 1
         # Order ranks by switch: neighbours in rank are neighbours in the network.

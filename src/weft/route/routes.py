@@ -109,9 +109,8 @@ class Routes:
 
     def members(self, hosts: Ranks) -> Ints:
         """``hosts``, or all hosts with a cable, as indices (hosts,)."""
-        if hosts is None:
-            return np.flatnonzero(self.network.uplink >= 0).astype(np.int32)
-        return np.ascontiguousarray(hosts, dtype=np.int32)
+        chosen = np.flatnonzero(self.network.uplink >= 0) if hosts is None else hosts
+        return np.ascontiguousarray(chosen, dtype=np.int32)
 
 
 Schedule = Literal["shift", "exchange"]

@@ -77,8 +77,7 @@ def routed_by(network: Network, subnet: Dump, tables: Tables, routing: str) -> N
     )
     forward, _ = forward_of(replace(network, addresses=addresses), tables)
     own = network.addresses is not None and (network.addresses.host_lids > 0).any()
-    kept = network if own else replace(network, addresses=addresses)
-    return kept.with_tables(forward, routing)
+    return (network if own else replace(network, addresses=addresses)).with_tables(forward, routing)
 
 
 def simulated_addresses(network: Network) -> Addresses:
@@ -106,10 +105,8 @@ def require_addresses(network: Network) -> Addresses:
 
 
 def tables_text(network: Network) -> str:
-    """The network's tables in the format that ``opensm -R file -U FILE`` loads.
-
-    OpenSM identifies destinations by port GUID if known, else by LID. Routes to switches and other addresses follow
-    those to a host on the same switch, or are minimal if there is none. FabricError without GUIDs and LIDs.
+    """The network's tables as ``opensm -R file -U FILE`` loads them, by port GUID if known, else by LID; FabricError if
+    neither is. Routes to other addresses follow those to a host on the same switch, or are minimal if there is none.
     """
     addresses, towards = require_addresses(network), _towards_switches(network)
     ports = np.append(network.links.source_port, 0)

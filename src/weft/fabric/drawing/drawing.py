@@ -36,10 +36,9 @@ def draw(
     """Draw a network; cables coloured by a value for each link, shape (links,), any unit, or grey."""
     plan = sketch(network, values)
     head = alt.TitleParams(title, subtitle=subtitle, anchor="start", color=INK, subtitleColor=QUIET, fontSize=17)
-    sizes = {"width": plan.width + LEFT, "height": plan.height, "padding": 18}
-    drawn = layered(plan, meaning if values is not None else None, scale)
-    drawn = drawn.properties(**sizes, title=head, background="white").configure_view(stroke=None)
-    return drawn.configure_legend(titleColor=INK, labelColor=INK, titleLimit=400)
+    page = {"width": plan.width + LEFT, "height": plan.height, "padding": 18, "background": "white"}
+    drawn = layered(plan, meaning if values is not None else None, scale).properties(**page, title=head)
+    return drawn.configure_view(stroke=None).configure_legend(titleColor=INK, labelColor=INK, titleLimit=400)
 
 
 def layered(plan: Sketch, meaning: str | None, scale: Scale, legend: bool = True) -> Any:

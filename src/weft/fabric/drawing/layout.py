@@ -17,7 +17,6 @@ WIDEST = 124.0
 POD_GAP = 0.5  # leaves
 MOST_BOXES = 32
 MOST_ABOVE = 12  # boxes in a row of cores: each has cables to every pod
-
 Point = tuple[float, float]
 
 

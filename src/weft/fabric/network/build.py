@@ -3,8 +3,7 @@
 
 A dragonfly has groups of fully connected routers, with global links between every two groups: Kim, Dally, Scott and
 Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008. Routes are minimal, at most one local, one
-global and one local link; several global links are shared by destination. Non-minimal routes (Valiant, adaptive) of
-real machines are not modelled.
+global and one local link; several global links are shared by destination. Others (Valiant, adaptive) are not modelled.
 """
 
 import math
@@ -33,10 +32,9 @@ if TYPE_CHECKING:
 
 
 def build_network(fabric: "Fabric", *, routed: bool = True) -> Network:
-    """The network of a fabric; FabricError for numbers that describe none, or a dump that is bad or lacks a node.
-
-    Each host link has half of ``network.latency``, so two nodes on one switch are ``latency`` apart. Rates that the
-    file does not state are nan. Without ``routed`` a dump without tables gets no routes, which may take minutes.
+    """The network of a fabric; FabricError for numbers that describe none, or a dump that is bad or lacks a node. Each
+    host link has half of ``network.latency``, so two nodes on one switch are ``latency`` apart. Rates that the file
+    does not state are nan. Without ``routed`` a dump without tables gets no routes, which may take minutes.
     """
     if fabric.network is None:
         return star(fabric.hosts or ("localhost",), rate=float("nan"))
@@ -77,8 +75,7 @@ def make_network(section: NetworkSection, hosts: Sequence[str], folder: Path, *,
         network = _from_dump(section, section.dump, hosts, folder, routed)
     else:
         network = star(hosts, rate=rate, latency=latency)
-    network = with_rates(network, section.rates)
-    return replace(network, end_hops=2 if section.hop_count == "links" else 0)
+    return replace(with_rates(network, section.rates), end_hops=2 if section.hop_count == "links" else 0)
 
 
 def with_rates(network: Network, rates: Mapping[str, float]) -> Network:
@@ -217,10 +214,9 @@ AXES = "xyzuvw"
 
 
 def torus(hosts: Sequence[str], shape: TorusSection, *, rate: float, latency: float = 0.0) -> Network:
-    """Make a torus, with rate and latency of a host's link; FabricError for too many hosts or dimensions.
-
-    The last dimension varies fastest in the order of the hosts. Routes correct the first dimension first. Half way
-    round an even dimension hosts with an even coordinate are reached upwards, others downwards.
+    """Make a torus, with rate and latency of a host's link; FabricError for too many hosts or dimensions. The last
+    dimension varies fastest in the order of the hosts. Routes correct the first dimension first. Half way round an even
+    dimension hosts with an even coordinate are reached upwards, others downwards.
     """
     switches = math.prod(shape.dimensions)
     if len(hosts) > switches * shape.nodes_per_switch or not 1 <= len(shape.dimensions) <= len(AXES):

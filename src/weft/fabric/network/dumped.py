@@ -16,7 +16,6 @@ from weft.fabric.readers.tables import NO_PORT, SwitchTable, Tables
 
 MOST_LIDS = 0xC000  # end of the unicast LIDs
 GUID = re.compile(r"[SH]-([0-9a-f]{1,16})", re.ASCII)
-
 UNROUTED = "none"  # `Network.routing` of a network without routes
 
 
@@ -25,7 +24,6 @@ def network_of(
     link_rate: float | None = None, latency: float = 0.0, link_latency: float = 0.0, routed: bool = True,
 ) -> Network:  # fmt: skip
     """The network that a dump describes; if ``routed`` with its forwarding tables, or minimal routes if it has none.
-
     Adapters become hosts, in the order of leaves and ports. SHARP aggregation nodes and routers are omitted.
     FabricError for no host, two boxes of one name, or tables of another fabric. `adapter_rate`: bytes per second that
     an adapter reaches: limits the rate of its cable, or sets it if the dump has none. `link_rate`: the same of links
@@ -53,8 +51,7 @@ def network_of(
     none = np.broadcast_to(np.int32(-1), (len(switches), len(hosts)))  # no memory
     network = Network("dump", tuple(title[box.key] for box in hosts), named, links, none, routing=UNROUTED)
     network = replace(network, cables_known=dump.cables_known)
-    addresses = _addresses(dump, network, hosts, switches)
-    network = replace(network, coordinates=_coordinates(network), addresses=addresses)
+    network = replace(network, coordinates=_coordinates(network), addresses=_addresses(dump, network, hosts, switches))
     if not routed:
         return network
     if dump.tables is not None:
@@ -96,16 +93,13 @@ def _others(dump: Dump, switch: Mapping[str, int], taken: set[tuple[str, int]]) 
 
 
 def cable_ends(dump: Dump) -> list[tuple[End, End]]:
-    """Each cable once, as a pair of ends, in the order of the file.
-
-    A cable that only one end reports is completed with the other end. Cables from a port to itself, to a box that the
-    dump does not describe, or on a port that has another cable already are omitted; `weft.fabric.checks` reports them.
+    """Each cable once, as a pair of ends, in the order of the file; an end that no line reports is added. Left out, and
+    reported by `weft.fabric.checks`: cables to their own port, to a box not described, or on a port that has a cable.
     """
     at: dict[tuple[str, int], End] = {}
     for end in dump.ends:
         at.setdefault((end.key, end.port), end)
-    cables: list[tuple[End, End]] = []
-    taken: set[tuple[str, int]] = set()
+    cables, taken = list[tuple[End, End]](), set[tuple[str, int]]()
     for here, end in at.items():
         there = (end.peer, end.peer_port)
         if here in taken or there in taken or here == there or end.peer not in dump.boxes:
@@ -120,9 +114,7 @@ def cable_ends(dump: Dump) -> list[tuple[End, End]]:
 
 def _rate(end: End, at_host: bool, adapter_rate: float | None, link_rate: float | None) -> float:
     assumed = adapter_rate if at_host else link_rate
-    if assumed is None:
-        return end.rate
-    return assumed if np.isnan(end.rate) else min(end.rate, assumed)
+    return end.rate if assumed is None else float(np.fmin(end.rate, assumed))
 
 
 def _in_order(dump: Dump, cables: Iterable[tuple[End, End]], switches: Sequence[Box]) -> list[Box]:
@@ -170,8 +162,6 @@ def _coordinates(network: Network) -> Mapping[str, Ints]:
 
 PORTS = NO_PORT + 1
 LIDS = 1 << 16
-
-
 Places = Mapping[str, Sequence[str]]  # differences between tables and a network, by the finding that names them
 
 

@@ -40,9 +40,8 @@ class Switch:
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """Directed links as columns. Links ``2 c`` and ``2 c + 1`` are the two directions of cable ``c``.
-
-    Vertices are numbered hosts first: host ``h`` is vertex ``h``, switch ``s`` is vertex ``len(hosts) + s``.
+    """Directed links as columns. Links ``2 c`` and ``2 c + 1`` are the two directions of cable ``c``. Vertices are
+    numbered hosts first: host ``h`` is vertex ``h``, switch ``s`` is vertex ``len(hosts) + s``.
     """
 
     source: Ints  # vertex, shape (links,) as all of these
@@ -81,15 +80,13 @@ class Network:
     # index of the link that a switch takes towards a host, shape (switches, hosts); -1 for none. An InfiniBand subnet
     # has one linear forwarding table per switch, so real tables have the same form as computed ones.
     forward: Ints
-    # columns for ``ranks.parquet``, shape (hosts,): ``leaf`` always, then ``pod``, ``group``, ``x`` ... as the
-    # topology has them. All count from 0.
+    # columns of ``ranks.parquet``, shape (hosts,), from 0: ``leaf``, and by the topology ``pod``, ``group``, ``x`` ...
     coordinates: Mapping[str, Ints] = field(default_factory=dict[str, Ints])
     routing: str = "minimal"  # origin of ``forward``, in words
     # hops that the two host links add for a pair on different hosts: with 0 only switch-to-switch links count, with 2
     # every link of the route, as in the table of the Yellowstone study (where 0 means the same node)
     end_hops: int = 0
-    # False if a connection represents an unknown number of cables (Slurm's topologies), or a hash chooses among them:
-    # hops are valid, loads are not
+    # False if cables are not counted (Slurm's topologies), or a hash chooses among them: hops are valid, loads are not
     cables_known: bool = True
     addresses: Addresses | None = None  # GUIDs and LIDs if a dump states them
 

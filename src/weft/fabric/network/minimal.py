@@ -2,8 +2,7 @@
 """Minimal routes over any graph of switches, spread by destination: for dumps without tables.
 
 For each destination in turn every switch, the farthest first, takes the cheapest path among the links that lead one
-hop nearer. A link costs (load / rate)^8, the load of an all-to-all so far: what the fabric can do; real tables may be
-worse.
+hop nearer. A link costs (load / rate)^8, by an all-to-all's load so far. Real tables may be worse.
 """
 
 from collections.abc import Iterator
@@ -28,8 +27,7 @@ def minimal_tables(hosts: int, switches: int, links: Links) -> Ints:
     out, peer = ports_by_switch(hosts, switches, links)
     leaf, delivery, injected = _attachments(hosts, switches, links)
     known = np.isfinite(links.rate).all() and len(links) > 0
-    fastest = float(links.rate.max()) if known else 1.0
-    slowness = np.append(fastest / links.rate if known else np.ones(len(links)), 1.0)
+    slowness = np.append(float(links.rate.max()) / links.rate if known else np.ones(len(links)), 1.0)
     # One unit of cost: the fabric's traffic spread evenly over the links between its switches.
     unit = max(1.0, float(injected.sum()) ** 2 / max(1, int((out >= 0).sum())))
     target = np.append(np.maximum(links.target - hosts, 0), 0)
@@ -57,7 +55,6 @@ def minimal_tables(hosts: int, switches: int, links: Links) -> Ints:
 
 class EqualCost:
     """The links from each switch that lead one hop nearer to a leaf switch: what equal-cost multi-path chooses from.
-
     `out`, `peer`: links between switches by their source and the switches at their ends, as of `ports_by_switch`.
     """
 

@@ -10,11 +10,8 @@ from weft.fabric.readers.dump import Box, Dump, End, Lines
 from weft.fabric.readers.tables import Tables, read_tables
 
 Format = Literal["ibnetdiscover", "ports", "slurm", "ibsim", "subnet-list", "ibdiagnet", "edges", "lldp"]
-
 __all__ = ["Box", "Dump", "End", "Format", "Lines", "Tables", "detect", "read_dump", "read_names", "read_tables"]
-
-#: How a line begins that is in no other format.
-MARKS: dict[Format, re.Pattern[str]] = {
+MARKS: dict[Format, re.Pattern[str]] = {  # how a line begins that is in no other format
     "ibnetdiscover": re.compile(r"\s*((?i:Switch|Ca|Hca|Rt)\s+\d+\s+\"|(vendid|devid)=)"),
     "ports": re.compile(r"\s*(SW|CA|RT)\s+\d+\s+\d+\s+0x"),
     "slurm": re.compile(r"\s*(SwitchName|BlockName)\s*=", re.IGNORECASE),
@@ -72,8 +69,7 @@ def read_dump(path: str | Path, form: Format | None = None) -> Dump:
 def read_names(path: str | Path) -> dict[str, str]:
     """Names by key: ``H-0002c90300080e84 node7``, or ``0x0002c90300080e84 "node7"``; FabricError for other lines."""
     lines = Lines.read(path)
-    names: dict[str, str] = {}
-    first: dict[str, int] = {}
+    names, first = dict[str, str](), dict[str, int]()
     for number, line in lines.entries():
         found = re.fullmatch(r'(\S+)\s+"?([A-Za-z0-9][A-Za-z0-9._-]*)"?', line.split("#", 1)[0].strip(), re.ASCII)
         if not found:

@@ -49,11 +49,9 @@ AGGREGATION = "aggregation node"  # in the description of SHARP's adapters insid
 class Box:
     """A switch, an adapter, a router, or an aggregation node inside a switch."""
 
-    # the quoted id with its GUID (``S-0008f1...``), or the name if the format has no GUID. Never the description:
-    # real dumps repeat "MT25408 ConnectX Mellanox Technologies" for every node.
+    # the quoted id with its GUID (``S-0008f1...``), else the name. Never the description, which real dumps repeat
     key: str
-    # ``aggregation`` is a SHARP node: an adapter inside a switch chip that reduces data. It takes part in no
-    # point-to-point traffic, and routes over it would show false credit loops.
+    # ``aggregation``: a SHARP node, inside a switch chip; no messages cross it: routes would show false credit loops
     kind: BoxKind
     ports: int = 0  # 0 if the dump does not state them
     label: str = ""  # its description
@@ -84,8 +82,7 @@ class Dump:
     ends: list[End] = field(default_factory=list[End])  # cable ends in the order of the file
     both_ends: bool = True  # whether the format lists each cable at both ends, so that a missing end is a finding
     cables_known: bool = True  # False of Slurm's formats: a connection is an unknown number of cables
-    # (line, key) of boxes described again
-    repeated: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    repeated: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])  # (line, key) of boxes seen again
     # by (key, port), where the dump states them; GUIDs of adapters' ports
     port_lids: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
     port_guids: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])

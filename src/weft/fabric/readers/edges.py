@@ -33,8 +33,7 @@ def read_edges(lines: Lines) -> Dump:
     edges = _edges(lines)
     cables = Counter(name for _, row in edges for name in (row["a"], row["b"]))
     kinds = {row[side]: row[f"{side}_kind"] for _, row in edges for side in "ab" if row.get(f"{side}_kind")}
-    used: set[tuple[str, int]] = set()
-    free: dict[str, int] = {}
+    used, free = set[tuple[str, int]](), dict[str, int]()
     for number, row in edges:
         ends: list[tuple[str, int]] = []
         for name, port in ((row[side], row.get(f"{side}_port", "")) for side in "ab"):

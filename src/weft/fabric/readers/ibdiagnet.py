@@ -24,8 +24,7 @@ from weft.fabric.readers.dump import Box, BoxKind, Dump, End, Lines, kind_of_ada
 
 KINDS: dict[int, BoxKind] = {1: "host", 2: "switch", 3: "router"}
 LETTERS = {"host": "H", "aggregation": "H", "switch": "S", "router": "R"}
-#: By the codes of a port's LinkSpeedActive and LinkWidthActive (InfiniBand specification, PortInfo and its extended
-#: speeds, as ibdiagnet2 puts them into one number).
+#: By the codes of LinkSpeedActive and LinkWidthActive (InfiniBand specification, PortInfo), as ibdiagnet2 joins them.
 ACTIVE_SPEEDS = {
     1: "SDR", 2: "DDR", 4: "QDR", 0x10000: "FDR10", 0x100: "FDR", 0x200: "EDR",
     0x400: "HDR", 0x800: "NDR", 0x1000: "XDR",

@@ -29,7 +29,6 @@ MOST_LINE = 1 << 20
 BLOCK = 1 << 22  # bytes at a time: fits into the cache
 WORD = 8  # bytes of a line that are read as one number
 MOST_ODD = 2_000_000
-
 HEADING = re.compile(
     rb"Unicast lids \[(0x[0-9a-fA-F]{1,8}|\d{1,8})-(0x[0-9a-fA-F]{1,8}|\d{1,8})\] of switch\b(.*)$", re.IGNORECASE
 )
@@ -40,7 +39,6 @@ DUMPED = re.compile(rb"(\d{1,8})\s+(?:valid )?(?:m?lids) dumped")
 ENTRY = re.compile(rb"(0x[0-9a-fA-F]{1,4}|\d{1,5})\s+(?::\s*)?(\d{1,3})(?!\S)")
 EXPECTED = "Unicast lids [0x0-0x12] of switch Lid 2 guid 0x..., or dump_ucast_routes: Switch 0x..."
 SILENT = (b"Lid ", b"LID ", b"Port ", b"#")
-
 Words = NDArray[np.uint64]
 
 
@@ -172,7 +170,6 @@ class _Reader:
 
 def _entries(head: Words, tail: Words) -> tuple[NDArray[np.uint16], NDArray[np.uint8], NDArray[np.bool_]]:
     """LID, port, and whether it is an entry, of each line, shape (lines,) each, from its bytes 0-7 and 7-14, (lines,).
-
     An entry is ``0x0001 009`` followed by a space, ``:`` or the end of the line, or ``0x0001 : 009``. The four digits
     of a LID are parsed at once, as the bytes of one number; so are the three of a port.
     """

@@ -17,7 +17,6 @@ MPI = ("srun", "--mpi=list")
 COMMANDS = (SINFO, CONFIG, PARTITIONS, TOPOLOGY, MPI)
 DOWN = re.compile(r"down|drain|drng|fail|unk|boot|maint|inval|no_?r|futr|futu|resv|reserv|pow_dn|[*$]$", re.IGNORECASE)
 """States of nodes that take no job: ``*`` does not respond, ``$`` is in a reservation for maintenance."""
-
 MOST_SOCKETS = 16
 KNOWN = ("pmix", "pmix_v5", "pmix_v4", "pmix_v3", "pmi2", "cray_shasta")
 

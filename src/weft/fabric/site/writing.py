@@ -118,8 +118,7 @@ def _network(site: Site, nodes: NodeClass, adapters: Sequence[Adapter], host: st
 def _topology(site: Site, nodes: NodeClass, rate: str) -> Iterator[str]:
     width = leaf_width(site, nodes.names)
     if width and rate:
-        leaves = -(-len(nodes.names) // width)
-        yield key("topology", "fat-tree", f"scontrol show topology: {leaves} leaves")
+        yield key("topology", "fat-tree", f"scontrol show topology: {-(-len(nodes.names) // width)} leaves")
         yield from ("", "[network.tree]")
         yield key("nodes_per_leaf", width, "scontrol show topology")
         yield key("uplinks", width, f"{UNKNOWN}; assumed: as many as nodes, no oversubscription")

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Launches through a batch scheduler: write the script, submit it, note the job, follow it, resume what it left.
 
-Counters of the nodes' InfiniBand ports around a launch (``perfquery -x``) need read access to /dev/infiniband/umad*,
-which sites often restrict to root; then there are none.
+Counters of InfiniBand ports (``perfquery -x``) need read access to /dev/infiniband/umad*, which often only root has.
 """
 
 import re
@@ -29,8 +28,6 @@ from weft.text import plain
 
 JOB = re.compile(r"[^\s-]\S{0,199}")
 """A job's id. It becomes an argument of the scheduler's commands, and must not be taken for one of their options."""
-
-
 NOTE = "job.json"  # of a run folder: its job
 
 
@@ -57,7 +54,6 @@ class BatchLauncher:
     about: dict[str, Any]
     say: Callable[[str], None] = lambda _: None
     adapter_rate: float = 0.0  # bytes per second of a node's link; 0 if unknown
-
     rules = Rules()
 
     def provenance(self) -> dict[str, Any]:
@@ -213,7 +209,6 @@ def make_launcher(fabric: Fabric, mpicxx: str | None, say: Callable[[str], None]
 
 LINE = re.compile(r"([A-Za-z]\w*):\.*(-?\d+|0x[0-9a-fA-F]+)")
 WORD = 4  # PortXmitData and PortRcvData count words of four bytes (InfiniBand specification, PortCounters)
-
 FABRIC = "fabric"
 
 
@@ -227,10 +222,8 @@ def parse_perfquery(text: str) -> dict[str, int]:
 
 
 def port_counts(host: str, counters: dict[str, int], rate: float = 0.0) -> list[LinkCount]:
-    """Rows of a host's link, one for each direction.
-
-    A port counts packets that it discards on output. Only the switch knows what it discarded towards the host, so the
-    row of that direction has the packets received with errors. `rate`: bytes per second of the link; 0 if unknown.
+    """Rows of a host's link, one for each direction. Only the switch knows what it discarded towards the host, so that
+    direction's row has the packets received with errors. `rate`: bytes per second of the link; 0 if unknown.
     """
     name, discarded, broken = f"{host}-{FABRIC}", counters.get("PortXmitDiscards", 0), counters.get("PortRcvErrors", 0)
     return [

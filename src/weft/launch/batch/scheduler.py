@@ -214,7 +214,6 @@ def environment_words(environment: dict[str, str]) -> list[str]:
 
 def minutes(requests: Sequence[LaunchRequest], section: BatchSection, nodes: int) -> int:
     """Minutes to request: the sum of the launches' limits, at most what the site allows for so many nodes. FabricError.
-
     The limits of a launch are far above what it takes: that it does not fit is known of its expected time alone.
     """
     by_nodes = 3600 * section.node_hours / nodes if section.node_hours else math.inf

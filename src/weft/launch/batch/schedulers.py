@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """All batch schedulers, and their table by kind of fabric: a new scheduler is a class and a line of the table here.
 
-Slurm is tested against a real one (tests/slurm); the others were written from their manuals and are tested against
-reference scripts alone.
+Slurm is tested against a real one (tests/slurm); the others, written from manuals, against reference scripts alone.
 """
 
 import json
@@ -216,8 +215,6 @@ class Flux(Scheduler):
 
 WAITS = {"submit": "for its dependencies", "validate": "for its dependencies", "depend": "for its priority",
          "priority": "for resources"}  # fmt: skip
-
-
 SCHEDULERS: dict[str, Callable[[], Scheduler]] = {"slurm": Slurm, "pbs": Pbs, "lsf": Lsf, "flux": Flux}
 
 

@@ -96,9 +96,8 @@ class SimulatedLauncher:
         return found | {key: library for key, library in chosen.items() if library is not None}
 
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
-        """Start the requests side by side, as many as there are cores, and yield their outcomes in order.
-
-        They start in waves of rising cost, and each wave is decided by what those before it have taken.
+        """Start the requests side by side, as many as there are cores, and yield their outcomes in order. They start in
+        waves of rising cost, and each wave is decided by what those before it have taken.
         """
         stop, asked = Event(), {request.id: request for request in requests}
         costs = {name: self.cost(request) for name, request in asked.items()}
@@ -120,12 +119,11 @@ class SimulatedLauncher:
         """The command that simulates a request; :meth:`prepare` writes its files."""
         if self.in_rounds(request):
             return [sys.executable, "-m", "weft.launch.simulated.rounds", str(request.file(ORDER))]
-        chosen = self.options(request.cells, request.environment)
         return [
             str(self.programs.simgrid.smpirun), "-wrapper", f"env LD_PRELOAD={MACHINE}",
             "-np", str(request.ranks), "-platform", str(self.programs.machine), "-hostfile", str(request.file("hosts")),
             f"--cfg=network/optim:{'Full' if request.ranks <= FULL_UP_TO else 'Lazy'}",
-            *(f"--cfg={key}:{value}" for key, value in chosen.items()),
+            *(f"--cfg={key}:{value}" for key, value in self.options(request.cells, request.environment).items()),
             "--log=root.thres:critical", str(self.programs.kernels), str(request.plan),
         ]  # fmt: skip
 
@@ -222,8 +220,7 @@ class SimulatedLauncher:
         timed_out = code in (128 + signal.SIGXCPU, -signal.SIGXCPU)
         limit = f"{format_seconds(cpu_s)} of processor time" if timed_out else ""
         if code == 0 or timed_out:
-            own_s = max(0.0, taken_s - START_S)
-            seen = Seen(request.id, request.ranks, estimate.kind, estimate.seconds, own_s)
+            seen = Seen(request.id, request.ranks, estimate.kind, estimate.seconds, max(0.0, taken_s - START_S))
             self.learned.take(request.folder, seen)
         return Outcome(request.id, code, wall_s, timed_out, request.log, limit=limit, processor_s=taken_s)
 

@@ -87,11 +87,10 @@ def read_seen(path: Path) -> dict[str, Seen]:
 
 
 def in_waves(costs: Mapping[str, float], budget_s: float) -> list[list[str]]:
-    """Launches in the order in which they are decided: each wave knows what those before it have cost.
-
-    Cheap ones come first, because they teach; within a wave the dearest, which would keep a single core busy at the
-    end. The order depends on estimates alone, so what is refused does not depend on which core was free first.
-    `costs`: estimated seconds of each launch, by name. `budget_s`: seconds that a launch may take.
+    """Launches in the order in which they are decided: each wave knows what those before it have cost. Cheap ones come
+    first, because they teach; within a wave the dearest, which would keep a single core busy at the end. The order
+    depends on estimates alone, so what is refused does not depend on which core was free first. `costs`: estimated
+    seconds of each launch, by name. `budget_s`: seconds that a launch may take.
     """
     waves: dict[int, list[str]] = {}
     for name in sorted(costs, key=lambda each: (-costs[each], each)):

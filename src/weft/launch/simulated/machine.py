@@ -61,8 +61,7 @@ def links_between(net: Network, chosen: Ints) -> Ints:
     switched = bool((first >= 0).all() and (leaves >= 0).all())
     used[first[first >= 0]] = True
     for column, end in enumerate(chosen):
-        # All routes to one host make a tree, so each switch is left by one link however many come through it. They
-        # start at the switches that hosts inject into: of 4,518 hosts these are 251.
+        # Routes to a host make a tree: one link leaves each switch. They start at hosts' switches: 251 of 4,518 hosts.
         link = net.forward[leaves, end] if switched else net.uplink[np.delete(chosen, column)]
         for _ in range(len(net.switches) + 1):
             if (link < 0).any():

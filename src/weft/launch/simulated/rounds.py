@@ -42,12 +42,10 @@ def compute(library: Library, order: Mapping[str, Any], calls: Sequence[Call]) -
     """When each rank begins and ends each call, s, of shape (calls, ranks); LaunchError if it cannot be computed."""
     machine, slots = str(order["machine"]).encode(), np.array(order["slots"], np.int32)
     begin, end = np.zeros((2, len(calls), len(slots)))
-    coarse = COARSE if len(slots) >= COARSE_FROM else 0.0
-    options = np.array([order["eager_bytes"], order["path_bytes"], coarse])
+    options = np.array([order["eager_bytes"], order["path_bytes"], COARSE if len(slots) >= COARSE_FROM else 0.0])
     why, array = ctypes.create_string_buffer(400), (Call * len(calls))(*calls)
     made = len(calls), ctypes.addressof(array)
-    done = library.call("rounds", machine, len(slots), slots, *made, options, begin, end, why, len(why))
-    if done < 0:
+    if library.call("rounds", machine, len(slots), slots, *made, options, begin, end, why, len(why)) < 0:
         raise LaunchError(f"the rounds cannot be computed: {why.value.decode(errors='replace')}", "")
     return begin, end
 
@@ -56,9 +54,8 @@ def calls_of(
     cell: Mapping[str, Any], first: bool, blocks: Sequence[Floats | None]
 ) -> tuple[list[Call], list[dict[str, Any]], list[int]]:
     """The calls of a cell, first calls before samples; the segments of its record, and the calls that these are of.
-
-    `blocks` are those between ranks in each of the cell's calls, None where all are equal; the calls point into them.
-    A first call of Weft's own algorithms sets them up, which has no schedule: it is made, and not recorded.
+    `blocks` are those between ranks in each of the cell's calls, None where all are equal; the calls point into them. A
+    first call of Weft's own algorithms sets them up, which has no schedule: it is made, and not recorded.
     """
     calls, segments, kept = list[Call](), list[dict[str, Any]](), list[int]()
     known = list(zip(cell["calls"], blocks, strict=True))

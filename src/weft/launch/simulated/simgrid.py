@@ -21,7 +21,6 @@ from weft.launch.toolchain import build_once, cmake_build, first_error, kept_obj
 MISSING = re.compile(r"\b(P?MPI_\w+)\W+(?:was not|has not been) declared|undefined reference to \W+(P?MPI_\w+)")
 OLDEST = (3, 32)
 REMEDY = "on Debian: apt install libsimgrid-dev (3.32 or newer); elsewhere: https://simgrid.org"
-
 # Selectors that crash or wait for ever: SMPI's plain algorithm runs there, and each row names it.
 CRASHING = {("impi", "bcast")}
 # Calls that an algorithm of a library's call makes: its "non-overlapping" ones are a reduction and a broadcast.
@@ -62,14 +61,12 @@ def find_simgrid(smpicxx: str | None = None) -> SimGrid:
 
 
 def options(simulation: SimulationSection, eager_limit: int | None, measured: Collection[str] = ()) -> dict[str, str]:
-    """SimGrid's options (``--cfg``), without those that name files.
-
-    Its defaults are a calibration of Gigabit Ethernet (factors on bandwidth and latency, time measured on this host):
-    none is left in place. What a message costs is charged by the machine library (native/simulate/machine/costs.cpp).
-    `eager_limit`: bytes up to which a message is sent without asking first; SMPI's own where the fabric states none.
-    `measured`: collective calls that are measured, in small letters: they, and the calls that their algorithms make,
-    take the algorithms of the fabric's library. The others are Weft's own traffic, and stay plain: a library's
-    broadcast of a table to a thousand ranks is a ring.
+    """SimGrid's options (``--cfg``), without those that name files. Its defaults are a calibration of Gigabit Ethernet
+    (factors on bandwidth and latency, time measured on this host): none is left in place. What a message costs is
+    charged by the machine library (native/simulate/machine/costs.cpp). `eager_limit`: bytes up to which a message is
+    sent without asking first; SMPI's own where the fabric states none. `measured`: collective calls that are measured,
+    in small letters: they, and the calls that their algorithms make, take the algorithms of the fabric's library. The
+    others are Weft's own traffic, and stay plain: a library's broadcast of a table to a thousand ranks is a ring.
     """
     library = simulation.selector
     inner = {each for call in measured for each in CALLING.get((library, call), ())}

@@ -27,8 +27,7 @@ from weft.launch.virtual.spec import VirtualSpec
 from weft.launch.virtual.wiring import INTERFACE, Port, ports
 from weft.store.links import LinkCount
 
-# bytes kept of a packet: its headers. A capture of everything would be as large as the traffic, and disturb it.
-SNAP = 96
+SNAP = 96  # bytes kept of a packet, its headers: a capture of all would be as large as the traffic, and disturb it
 SECONDS = 10
 # The kernel hands packets over by the second; what it still holds when ``tcpdump`` is asked to end is lost.
 # ``--immediate-mode`` would wake it for each packet instead, on the cores that the ranks need.
@@ -74,10 +73,9 @@ def capture(cluster: Cluster, node: str, path: Path) -> Generator[None]:
 
 
 def counters_now(spec: VirtualSpec, files: Mapping[str, Path]) -> list[LinkCount]:
-    """Bytes that crossed each link since the cluster came up; empty if it is gone.
-
-    `files`: as `Cluster.counter_files` gives them. What the switch's end of a link received, the lower end has sent.
-    Interfaces count a large send once, without the headers of its frames: 3 % less than `read_counters`.
+    """Bytes that crossed each link since the cluster came up; empty if it is gone. `files`: as `Cluster.counter_files`
+    gives them. What the switch's end of a link received, the lower end has sent. Interfaces count a large send once,
+    without the headers of its frames: 3 % less than `read_counters`.
     """
     try:
         texts = {space: file.read_text(encoding="utf-8") for space, file in files.items()}
@@ -100,8 +98,7 @@ def counters_now(spec: VirtualSpec, files: Mapping[str, Path]) -> list[LinkCount
 
 METHOD = "tbf"
 SHOW = "tc -s -j qdisc show"
-# one process for all namespaces: process 1 is the holder, which has them open. On Debian `tc` lies in
-# /usr/sbin, which the PATH of a user who is not root leaves out
+# one process for all namespaces: process 1, the holder, has them open. Only root's PATH has Debian's `tc`, in /usr/sbin
 EVERYWHERE = f'PATH=$PATH:/usr/sbin:/sbin; {SHOW}; for fd in "$@"; do nsenter --net=/proc/1/fd/$fd {SHOW}; done'
 
 

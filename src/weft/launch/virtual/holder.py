@@ -57,8 +57,7 @@ def build(given: dict[str, Any]) -> None:
         if Path(place).exists():
             Path(place).write_text(value, encoding="utf-8")
     anchors = {host: anchor() for host in given["hosts"]}
-    nodes: dict[str, list[int]] = {}
-    counters: dict[str, int] = {}
+    nodes, counters = dict[str, list[int]](), dict[str, int]()
     batch = given["ip"]
     for host, process in anchors.items():
         assert process.stdout is not None

@@ -33,10 +33,8 @@ EVERY_S = 0.1  # interval of reading the ranks' status: a file of 64 bytes per r
 
 
 class CellMarks:
-    """Reads the counters whenever the ranks start another cell, while the ``with`` block runs.
-
-    A reading starts small processes while the ranks fill the next cell's buffers and compare clocks. Bytes in the first
-    tenth of a second of a cell may be counted for the previous one.
+    """Reads the counters, by small processes, while the ranks fill the buffers of another cell, in a ``with`` block.
+    Bytes in the first tenth of a second of a cell may be counted for the previous one.
     """
 
     def __init__(self, request: LaunchRequest, read: Callable[[], list[LinkCount]]) -> None:

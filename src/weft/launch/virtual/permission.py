@@ -21,11 +21,9 @@ SEARCH = os.pathsep.join((os.environ.get("PATH", "/usr/bin:/bin"), "/usr/sbin", 
 
 
 def unshare_command() -> list[str]:
-    """Command that starts a program as process 1 of namespaces of its own, to be ended with it.
-
-    Real root takes plain namespaces; everybody else, and root without ``CAP_SYS_ADMIN``, a user namespace in which
-    they are root. The kernel may forbid those where it allows plain ones, and a root of one mapped id cannot read other
-    users' files: a run folder in a user's home would be out of reach.
+    """Command that starts a program as process 1 of namespaces of its own, to be ended with it. Real root takes plain
+    namespaces; others, and root without ``CAP_SYS_ADMIN``, a user namespace in which they are root. The kernel may
+    forbid those, and a root of one mapped id cannot read other users' files: a run folder in a user's home, say.
     """
     plain = os.geteuid() == 0 and has_capability(effective_capabilities(), CAP_SYS_ADMIN)
     return [

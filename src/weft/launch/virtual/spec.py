@@ -25,7 +25,6 @@ MOST_HOSTS = 250
 SLOWEST = 1e3  # bytes per second under which tbf can no longer be trusted to pass a jumbo frame in time
 ROUTER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")  # it becomes a file's, a host's and an alias
 MOST_ROUTERS = 64  # a namespace each, and what crosses one costs the cores as much as a host's own traffic
-
 CARRIED_PER_CORE = 0.35e9
 """Bytes of TCP per second that one core carries through veth, bridge and tbf in all (0.7 GB/s on two cores)."""
 

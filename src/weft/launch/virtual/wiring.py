@@ -17,14 +17,12 @@ from weft.launch.virtual.spec import VirtualSpec
 INTERFACE, PREFIX = "eth0", "10.77"
 QUEUE_S = 0.2  # seconds that a packet may wait at a link before it is dropped
 SETTINGS = {
-    # the parameters of one launch's connections must not reach the next launch
-    "net.ipv4.tcp_no_metrics_save": "1",
+    "net.ipv4.tcp_no_metrics_save": "1",  # the parameters of one launch's connections must not reach the next launch
     # present on every kernel and allowed in every namespace; the host's own default may be anything
     "net.ipv4.tcp_congestion_control": "reno",
     # a pause between two samples must not shrink the window again: clusters switch this off too
     "net.ipv4.tcp_slow_start_after_idle": "0",
-    # neighbour discovery would add packets of its own to the counters
-    "net.ipv6.conf.all.disable_ipv6": "1",
+    "net.ipv6.conf.all.disable_ipv6": "1",  # neighbour discovery would add packets of its own to the counters
 }
 ROUTER = {
     "net.ipv4.ip_forward": "1",
@@ -32,8 +30,7 @@ ROUTER = {
     # it, which is drawn at random for each connection and reaches every switch alike
     "net.ipv4.fib_multipath_hash_policy": "3",
     "net.ipv4.fib_multipath_hash_fields": "0x37",
-    # the way back may lead over another link
-    "net.ipv4.conf.all.rp_filter": "0",
+    "net.ipv4.conf.all.rp_filter": "0",  # the way back may lead over another link
 }
 SEED = "net.ipv4.fib_multipath_hash_seed"
 
