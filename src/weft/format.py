@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Formatting of sizes, rates, times, counts and factors (`weft.units` parses them).
-
-Numbers have three significant digits and never an exponent; the unit is chosen after rounding: 999.6 us reads "1 ms".
-``format_*`` writes a value as in a file ("1.2 us"), ``measured_*`` keeps trailing zeros ("1.20 us"), which are
-significant in a measured value, and adds the interval. Microseconds are ``us`` everywhere.
+"""Formatting of sizes, rates, times, counts and factors (`weft.units` parses them). Numbers have three significant
+digits and never an exponent; the unit is chosen after rounding: 999.6 us reads "1 ms". ``format_*`` writes a value as
+in a file ("1.2 us"), ``measured_*`` keeps trailing zeros ("1.20 us"), which are significant in a measured value, and
+adds the interval. Microseconds are ``us`` everywhere.
 """
 
 import math
@@ -14,10 +13,8 @@ from weft.units import RATES, SIZES, TIMES
 SECONDS = {name: float(TIMES[name]) for name in ("ns", "us", "ms", "s")}
 UNKNOWN = "–"
 DIGITS = 3
-#: Further decimals are noise, even in the smallest unit.
-MOST_DECIMALS = 4
-#: From here on a time is easier to read in the longer unit.
-MINUTES_FROM_S, HOURS_FROM_S = 120, 7200
+MOST_DECIMALS = 4  # further decimals are noise, even in the smallest unit
+MINUTES_FROM_S, HOURS_FROM_S = 120, 7200  # from here on a time is easier to read in the longer unit
 
 
 def decimals(value: float, digits: int = DIGITS) -> int:
@@ -164,8 +161,7 @@ def capital(text: str) -> str:
 
 def plural(count: int, noun: str) -> str:
     """A count and its noun: ``1 launch``, ``3 launches``, ``1,200 cells``."""
-    ending = "es" if noun.endswith(("ch", "s", "x")) else "s"
-    return f"{count:,} {noun}" + ("" if count == 1 else ending)
+    return f"{count:,} {noun}" + ("" if count == 1 else "es" if noun.endswith(("ch", "s", "x")) else "s")
 
 
 def with_title(name: str, title: str) -> str:

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-# cgroup v1 writes "no limit" as the largest multiple of a page below 2^63.
-UNLIMITED = 2**60
+UNLIMITED = 2**60  # cgroup v1 writes "no limit" as the largest multiple of a page below 2^63
 
 
 @dataclass(frozen=True)

@@ -166,9 +166,7 @@ class Study(WholeFile, frozen=True):
     @model_validator(mode="after")
     def names_differ(self) -> Self:
         """Refuse two series of one name: their rows could not be distinguished."""
-        seen: set[str] = set()
-        for each in self.series:
-            if each.name in seen:
+        for place, each in enumerate(self.series):
+            if any(each.name == other.name for other in self.series[:place]):
                 raise ValueError(f'two series have the name "{each.name}"')
-            seen.add(each.name)
         return self

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Texts of others (names of nodes and switches, titles, a library's words) as plain text: one function a medium.
-
-A run folder, a dump or a study may come from anybody. What stands in it is shown, and never obeyed: not by a terminal
-(ESC sequences, rich's markup), LaTeX, a spreadsheet (formulas), Markdown, or a scheduler that reads a job script.
-Pages are written by templates that escape everything, drawings by ``html.escape``.
+"""Texts of others (names of nodes and switches, titles, a library's words) as plain text: one function a medium. A run
+folder, a dump or a study may come from anybody. What stands in it is shown, and never obeyed: not by a terminal (ESC
+sequences, rich's markup), LaTeX, a spreadsheet (formulas), Markdown, or a scheduler that reads a job script. Pages are
+written by templates that escape everything, drawings by ``html.escape``.
 """
 
 import re

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sizes, rates and times as people write them: "256 KiB", "3.5 GB/s", "1.2 us" (METHOD 25).
-
-Sizes take binary prefixes only and rates decimal ones only, so that one spelling never means two numbers. A bare number
-is refused: nobody can tell later whether 5 meant seconds or milliseconds.
+"""Sizes, rates and times as people write them: "256 KiB", "3.5 GB/s", "1.2 us" (METHOD 25). Sizes take binary prefixes
+only and rates decimal ones only, so that one spelling never means two numbers. A bare number is refused: nobody can
+tell later whether 5 meant seconds or milliseconds.
 """
 
 import re

@@ -24,10 +24,8 @@ from weft.launch.virtual.permission import forbidden, lacking_packages, remedy, 
 from weft.mpi.library import find_mpi
 from weft.mpi.starting import cores_here, settings_without_delay
 
-BUILDING_BYTES = 32 * 2**20
-"""Room asked of the cache, in bytes: a guess on the safe side for what one build writes, not measured."""
-TEMPORARY_BYTES = 8 * 2**20
-"""Room asked for a compiler's intermediate files, in bytes: a guess on the safe side, not measured."""
+BUILDING_BYTES = 32 * 2**20  # room asked of the cache: a guess on the safe side for what a build writes, not measured
+TEMPORARY_BYTES = 8 * 2**20  # asked for a compiler's intermediate files: a guess on the safe side, not measured
 PINNED_LEAST = 64 * 2**20
 SHARED_LEAST = 256 * 2**20
 # Debian installs administrators' programs there; a user's PATH often lacks it

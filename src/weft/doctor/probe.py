@@ -96,8 +96,7 @@ def failure(command: Sequence[str], environment: Mapping[str, str] | None = None
         if begun.poll() is None:  # ranks that hang end, too
             os.killpg(begun.pid, signal.SIGKILL)
             begun.communicate()
-    said = out + err
-    if begun.returncode == 0 or (begun.returncode > 0 and "usage:" in said.lower()):
+    if begun.returncode == 0 or (begun.returncode > 0 and "usage:" in (out + err).lower()):
         return ""
     lines = [line.strip() for line in (err or out).splitlines() if any(map(str.isalpha, line))]
     return lines[-1] if lines else f"exit code {begun.returncode}"

@@ -94,8 +94,7 @@ def _whole_file(path: Path) -> Generator[BinaryIO, None, None]:
                 os.fsync(file.fileno())
             replace(part, path)
         except OSError:
-            # on a full disk the partial file still takes space
-            try_remove(part)
+            try_remove(part)  # on a full disk the partial file still takes space
             raise
 
 
@@ -141,7 +140,6 @@ def read_json(path: Path, most: int = MOST_BYTES) -> dict[str, Any]:
 
 def guard(root: Path) -> None:
     """Refuse a folder of Weft that is a link, or has anything but plain files and folders in it; follow no link there.
-
     Every folder is opened by this. A link may lead out of one that came from somebody else, and a pipe or device may be
     read for ever. Raises DataError: for these, or for a folder that cannot be read.
     """

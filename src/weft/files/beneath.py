@@ -19,12 +19,10 @@ FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 MOST_HOLES, PACKED = 1 << 26, 64
 """Bytes of a file that need not be on the disk, and how often a file system may pack the others: the rest is holes."""
 _GUARDED: set[str] = set()
-Version: TypeAlias = tuple[int, int]
-"""Inode and time of the last change in ns: compared for equality alone, never for order."""
+Version: TypeAlias = tuple[int, int]  # inode and time of the last change in ns: compared for equality, never for order
 NONE: Version = (0, 0)
 MOST_PARSED = 1 << 29  # bytes that a JSON text may take in memory
-OF_LIST, OF_VALUE = 400, 60
-"""Bytes that readers of JSON take at most for a list or object, whatever is in it, and for a value."""
+OF_LIST, OF_VALUE = 400, 60  # bytes that readers of JSON take at most for a list or object as such, and for a value
 MOST_BYTES = 1 << 26  # of a file that is read as a whole, unless its reader expects more
 UNLIMITED = 1 << 62
 
@@ -51,7 +49,6 @@ def kind_in(status: os.stat_result) -> str:
 @contextmanager
 def parent_of(path: Path) -> Generator[tuple[int | None, str, bool]]:
     """Open the folder that a file is in: its descriptor, the file's name there, and whether links may not be followed.
-
     Outside of guarded folders there is no descriptor, and the name is the whole path.
     """
     root, parts = _root_of(path)

@@ -34,9 +34,8 @@ def try_flock(handle: int) -> bool | None:
 
 @contextmanager
 def held_by_name(path: Path, say: Callable[[str], None], wait_s: float = 0.0) -> Generator[str]:
-    """Hold a lock by a file that one process can create; yields another holder, if any. DataError.
-
-    A file of an ended process of this host, or of an earlier boot, is removed; of other hosts nobody can tell here.
+    """Hold a lock by a file that one process can create; yields another holder, if any. DataError. A file of an ended
+    process of this host, or of an earlier boot, is removed; of other hosts nobody can tell here.
     """
     place = path.with_name(path.name + BESIDE)
     until = time.monotonic() + wait_s

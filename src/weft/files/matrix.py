@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Traffic matrices in files: text (also nccl-tests' for alltoallv), NumPy's .npy, PyTorch's traces of collectives.
-
-A trace (Kineto's, or an execution trace in Chakra's JSON) has the calls of one rank: a file is one trace, or a list of
+"""Traffic matrices in files: text (also nccl-tests' for alltoallv), NumPy's .npy, PyTorch's traces of collectives. A
+trace (Kineto's, or an execution trace in Chakra's JSON) has the calls of one rank: a file is one trace, or a list of
 those of all ranks. Calls of all groups are added. Sizes per peer are those of ``In split size``; a call without them
 has equal parts, which is what PyTorch then sends.
 """
@@ -51,11 +50,10 @@ Call = Mapping[str, object]
 
 
 def read_matrix(path: Path) -> list[list[int]]:
-    """Weights of a traffic matrix, as whole numbers: row i holds what rank i sends to each.
-
-    Whole numbers stay, so that bytes are sent as they stand where the sweep's size is the largest; others are scaled to
-    a million. Nothing is read that the header, or the first line, does not allow. Raises StudyError: no file, no square
-    of numbers, a negative one, or nothing but zeros; or one of over 8,192 ranks.
+    """Weights of a traffic matrix, as whole numbers: row i holds what rank i sends to each. Whole numbers stay, so that
+    bytes are sent as they stand where the sweep's size is the largest; others are scaled to a million. Nothing is read
+    that the header, or the first line, does not allow. Raises StudyError: no file, no square of numbers, a negative
+    one, or nothing but zeros; or one of over 8,192 ranks.
     """
     try:
         # a pipe would wait for its writer

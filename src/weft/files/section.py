@@ -66,8 +66,7 @@ def checked_path(text: str) -> str:
     return text
 
 
-FilePath = Annotated[str, AfterValidator(checked_path)]
-"""The path of another file, from the folder of the file that names it."""
+FilePath = Annotated[str, AfterValidator(checked_path)]  # from the folder of the file that names it
 
 
 class Section(BaseModel, frozen=True, extra="forbid"):

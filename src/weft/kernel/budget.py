@@ -12,8 +12,7 @@ from weft.study import Measure
 DOUBLE_BYTES = 8
 INT_BYTES = 4
 ROW_BYTES = 24  # one sample of one rank: start, duration and what it lost, eight bytes each
-SCRATCH_BYTES = 41
-"""Bytes that the stop rule keeps per sample: value to reduce, longest duration, first start, span, loss, late mark."""
+SCRATCH_BYTES = 41  # per sample of the stop rule: value to reduce, longest duration, first start, span, loss, late mark
 LEAST_ROWS = 16  # least number of rows of an operation: a floor takes this many samples whatever the study asks for
 # Memory of the MPI library itself: its heap and shared segments, and the eager buffers for each peer it has exchanged
 # messages with. A high estimate for Open MPI, MPICH and MVAPICH2 with their default settings.

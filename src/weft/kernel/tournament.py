@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The schedule of all pairs of ranks (METHOD 26); native/measure/pairs/pair_schedule.cpp computes the same rounds.
-
 Nodes are paired by the circle method; while two are paired, their ranks are paired by cyclic shifts. Then the ranks
 within each node are paired, on all nodes at once. At the end: pairs drawn by hop class, counted by groups of nodes, as
 a matrix of all pairs would be too large.
@@ -30,10 +29,9 @@ def circle(players: int, number: int) -> Pairs:
 
 
 class PairSchedule:
-    """A tournament of ranks: each pair occurs once, and no rank is in two pairs of a round.
-
-    A round is between nodes or within them. N nodes of r ranks take p - 1 rounds for even r, p for odd r and even N,
-    p + r if both are odd: then one rank has a bye in every round. Nodes of unequal size are padded with byes.
+    """A tournament of ranks: each pair occurs once, and no rank is in two pairs of a round. A round is between nodes or
+    within them. N nodes of r ranks take p - 1 rounds for even r, p for odd r and even N, p + r if both are odd: then
+    one rank has a bye in every round. Nodes of unequal size are padded with byes.
     """
 
     def __init__(self, node_of: Sequence[int] | NDArray[np.int32]) -> None:
@@ -81,8 +79,7 @@ class PairSchedule:
         """Ranks of each camp (a node, or half of one) of the outer tournament, shape (camps, width)."""
         if not self.halved:
             return self._ranks[: max(self.camps, 1)]
-        # round 0 pairs the last player with 0, and k with last - k: the halves of one node
-        last = self.camps - 1
+        last = self.camps - 1  # round 0 pairs the last player with 0, and k with last - k: the halves of one node
         number = np.arange(self.camps)
         node = np.where(number < self.nodes, number, np.where(number == last, 0, last - number))
         first = np.where(number < self.nodes, 0, self.width)

@@ -116,8 +116,7 @@ class Mirror:
 
     def between(self, nodes: int, ranks_per_node: int) -> Sequence[Sequence[int]]:
         """Each node sends to one."""
-        size = ranks_per_node * self.local_bytes
-        return [[size * (a + b == nodes - 1) for b in range(nodes)] for a in range(nodes)]
+        return [[ranks_per_node * self.local_bytes * (a + b == nodes - 1) for b in range(nodes)] for a in range(nodes)]
 
     def converging(self, nodes: int, ranks_per_node: int) -> tuple[int, int]:
         """One rank with all it has."""

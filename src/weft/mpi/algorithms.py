@@ -119,10 +119,9 @@ def knob(library: str, collective: str) -> str:
 
 
 def setting(library: str, collective: str, algorithm: Algorithm) -> dict[str, str]:
-    """Environment variables that make a library use an algorithm.
-
-    Open MPI's component ``tuned`` gets the highest priority (by default ``han`` precedes it on several nodes). MPICH's
-    device would bypass the algorithm with its own shared-memory calls, so it is disabled for this collective.
+    """Environment variables that make a library use an algorithm. Open MPI's component ``tuned`` gets the highest
+    priority (by default ``han`` precedes it on several nodes). MPICH's device would bypass the algorithm with its own
+    shared-memory calls, so it is disabled for this collective.
     """
     family, _ = family_of(library)
     if family == OPEN_MPI:

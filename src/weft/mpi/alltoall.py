@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The all-to-all algorithms of ``native/alltoall``, their specs (``node.multi{nl=4}``), and selection tables.
-
-A table says which of them ``libweft.so`` takes where; ``native/alltoall/table.hpp`` reads the same file.
+"""The all-to-all algorithms of ``native/alltoall``, their specs (``node.multi{nl=4}``), and selection tables. A table
+says which of them ``libweft.so`` takes where; ``native/alltoall/table.hpp`` reads the same file.
 """
 
 import re
@@ -34,8 +33,7 @@ PMPI = "pmpi"
 AUTO = "auto"
 _SPEC = re.compile(r"([\w.]+)(?:\{(.*)\})?")
 SCHEMA = "weft-tuning/1"
-#: More rules than that are a mistake: each call would walk through them.
-MOST_RULES = 100_000
+MOST_RULES = 100_000  # more rules than that are a mistake: each call would walk through them
 MOST = 2**62
 Whole = Annotated[int, Field(strict=True, ge=0, le=MOST)]
 Time = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -79,7 +77,6 @@ def _distinct(specs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 AlgorithmSpec = Annotated[str, AfterValidator(check_spec)]
-"""One algorithm."""
 AlgorithmSpecs = Annotated[
     tuple[Annotated[str, AfterValidator(lambda text: text if text == AUTO else check_spec(text))], ...],
     BeforeValidator(as_list),

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Settings (knobs) of MPI libraries at whose value a protocol or algorithm changes, to explain a change-over point.
-
-The names are the libraries' own: Open MPI's as ``ompi_info --all`` lists them (4.1, 5.0), MPICH's as MPI_T (5.0), UCX's
-as ``ucx_info -f``, MVAPICH2's and Intel MPI's as in their guides. The record of a launch has their values; of a library
+"""Settings (knobs) of MPI libraries at whose value a protocol or algorithm changes, to explain a change-over point. The
+names are the libraries' own: Open MPI's as ``ompi_info --all`` lists them (4.1, 5.0), MPICH's as MPI_T (5.0), UCX's as
+``ucx_info -f``, MVAPICH2's and Intel MPI's as in their guides. The record of a launch has their values; of a library
 that exposes none the knob is only named as the one to try. At the end: which variables a stored plan may set.
 """
 
@@ -67,8 +66,7 @@ CELLS = "larger messages need several cells"
 #: where the handshake that it saves costs no more than the data: at four times that it is a fifth of both at most. What
 #: goes with the header saves a copy of so few bytes that larger messages do not notice.
 REACHES: Mapping[str, int] = {EAGER: 4, FIRST: 4, CELLS: 4, INLINE: 1}
-#: Open MPI's ways to send that use none of its byte transfer layers (btl).
-OTHER_PMLS = frozenset({"ucx", "cm"})
+OTHER_PMLS = frozenset({"ucx", "cm"})  # Open MPI's ways to send that use none of its byte transfer layers (btl)
 #: Limits on what is sent at once, which holds the header; thresholds on a buffer, or on a call, do not.
 WITH_HEADER = frozenset({EAGER, INLINE, FIRST, CELLS})
 UCX = (
@@ -157,9 +155,8 @@ class Knobs:
         self._shared = shares_memory(known)
 
     def within(self, lower: int, upper: int, where: Where = "both", collective: str = "") -> list[NamedKnob]:
-        """The knobs whose value lies between two sizes, the likeliest first; those of one value and meaning are one.
-
-        A knob that counts a header switches up to `HEADER` bytes below its value. `collective`: empty for a message.
+        """The knobs whose value lies between two sizes, the likeliest first; those of one value and meaning are one. A
+        knob that counts a header switches up to `HEADER` bytes below its value. `collective`: empty for a message.
         """
         where = where if self._shared else "network"
         found: dict[tuple[int, str], list[str]] = {}
@@ -185,10 +182,8 @@ class Knobs:
         return "; or ".join(filter(None, (f"{chooser}, which chooses the algorithm" if chooser else "", protocol)))
 
     def _rules(self, name: str, knob: Knob, where: Where, collective: str) -> bool:
-        match = re.fullmatch(knob.pattern, name)
-        if match is None or (knob.collective and not collective):
-            return False
-        if "both" not in (where, knob.where) and where != knob.where:
+        match, is_there = re.fullmatch(knob.pattern, name), where == knob.where or "both" in (where, knob.where)
+        if match is None or not is_there or (knob.collective and not collective):
             return False
         if name.startswith(("MPIR_CVAR_CH3_", "MPIR_CVAR_NEMESIS_")) and self._device != "3":
             return False  # each device lists the variables of both
@@ -197,10 +192,9 @@ class Knobs:
 
 
 def matters(knob: Knob, value: int, block_bytes: int) -> bool:
-    """Whether moving a knob, now at ``value`` bytes, could change what a message of so many bytes costs.
-
-    A limit on what is sent at once matters to smaller messages, and to those that another limit would let through at a
-    price worth paying (`REACHES`). What rules only larger messages matters above its value.
+    """Whether moving a knob, now at ``value`` bytes, could change what a message of so many bytes costs. A limit on
+    what is sent at once matters to smaller messages, and to those that another limit would let through at a price worth
+    paying (`REACHES`). What rules only larger messages matters above its value.
     """
     reach = REACHES.get(knob.what)
     return block_bytes > value if reach is None else block_bytes <= reach * value
@@ -240,9 +234,8 @@ def without_aliases(names: Iterable[str]) -> list[str]:
 
 
 def plain(values: Mapping[str, str]) -> dict[str, str]:
-    """Settings under the variables' own names: ``OMPI_MCA_btl_sm_eager_limit`` is ``btl_sm_eager_limit``.
-
-    What the environment says stands over what MPI_T says: some libraries show the default there until it is used.
+    """Settings under the variables' own names: ``OMPI_MCA_btl_sm_eager_limit`` is ``btl_sm_eager_limit``. What the
+    environment says stands over what MPI_T says: some libraries show the default there until it is used.
     """
     stated = sorted(values.items(), key=lambda item: item[0].startswith("OMPI_MCA_"))
     return {name.removeprefix("OMPI_MCA_"): text for name, text in stated}
@@ -277,5 +270,4 @@ def check_settings(settings: Mapping[str, str]) -> dict[str, str]:
 
 def setting_of(knob: str, value: int) -> dict[str, str]:
     """The environment variable that sets a knob, by the library's own name; ValueError: a run folder may not set it."""
-    name = knob if knob.startswith(PREFIXES) else f"OMPI_MCA_{knob}"
-    return check_settings({name: str(value)})
+    return check_settings({knob if knob.startswith(PREFIXES) else f"OMPI_MCA_{knob}": str(value)})

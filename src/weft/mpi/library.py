@@ -76,9 +76,8 @@ class Mpi:
 
 
 def find_mpi(mpicxx: str | None = None) -> Mpi:
-    """The MPI of ``mpicxx``, WEFT_MPICXX, MPI_HOME, PATH, or at last of a wheel in Weft's environment; LaunchError.
-
-    The wheel is never taken from PATH: in an activated environment it stands first there and would hide the site's MPI.
+    """The MPI of ``mpicxx``, WEFT_MPICXX, MPI_HOME, PATH, or at last of a wheel in Weft's environment; LaunchError. The
+    wheel is never taken from PATH: in an activated environment it stands first there and would hide the site's MPI.
     """
     for named, origin in ((mpicxx, "--mpicxx"), (os.environ.get("WEFT_MPICXX"), "WEFT_MPICXX")):
         if named:
@@ -110,10 +109,9 @@ def find_mpi(mpicxx: str | None = None) -> Mpi:
 
 
 def starters(wrapper: Path) -> list[Path]:
-    """Paths where the wrapper's starter may be, the likeliest first.
-
-    Debian chooses among several MPIs (``mpicxx.openmpi``) by symbolic links, separately for wrapper and starter: the
-    wrapper's links are followed one by one, and the last name decides.
+    """Paths where the wrapper's starter may be, the likeliest first. Debian chooses among several MPIs
+    (``mpicxx.openmpi``) by symbolic links, separately for wrapper and starter: the wrapper's links are followed one by
+    one, and the last name decides.
     """
     chain = [wrapper]
     while chain[-1].is_symlink() and len(chain) < 10:

@@ -41,8 +41,7 @@ class Family:
     free: tuple[str, ...] = ("-bind-to", "none")
     crowded: tuple[str, ...] = ("-bind-to", "none")
     by_core: tuple[str, ...] = ("-bind-to", "core")
-    pinned: tuple[str, ...] = ("-bind-to", "core")
-    """In a job, where hardware threads are not distinguished from cores."""
+    pinned: tuple[str, ...] = ("-bind-to", "core")  # in a job, where hardware threads are not told from cores
     by_thread: tuple[str, ...] = ("-bind-to", "hwthread")
     here: tuple[str, ...] = ("-launcher", "fork", "-hosts", "localhost")
     """Arguments that start all ranks on this host, even inside a job of several hosts."""
@@ -100,8 +99,7 @@ class OpenMpi4(OpenMpi5):
 class IntelMpi(Family):
     """Intel MPI: hydra, with pinning by variables. Untested: no such library at hand."""
 
-    # Intel's hydra pins by I_MPI_PIN, and refuses -bind-to
-    free = crowded = by_core = by_thread = pinned = ()
+    free = crowded = by_core = by_thread = pinned = ()  # Intel's hydra pins by I_MPI_PIN, and refuses -bind-to
 
     def environment(self, oversubscribed: bool) -> dict[str, str]:
         if oversubscribed:
@@ -143,10 +141,8 @@ def as_root() -> dict[str, str]:
 def cores_here() -> Cores:
     """Cores and hardware threads that this process may use."""
     allowed = os.sched_getaffinity(0)
-    siblings: set[str] = set()
-    for cpu in allowed:
-        path = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
-        siblings.add(path.read_text(encoding="utf-8").strip() if path.exists() else str(cpu))
+    lists = {cpu: Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in allowed}
+    siblings = {each.read_text(encoding="utf-8").strip() if each.exists() else str(cpu) for cpu, each in lists.items()}
     return Cores(physical=len(siblings), threads=len(allowed), restricted=len(allowed) < (os.cpu_count() or 1))
 
 

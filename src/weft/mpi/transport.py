@@ -25,14 +25,12 @@ COPIES: Mapping[str, Mapping[str, str]] = {
 MECHANISMS: Mapping[str, str] = {"xpmem": f"XPMEM, {MAPPED}", "knem": f"KNEM, {ONCE}", "cma": f"CMA, {ONCE}"}
 #: By default no library sends more than 64 KiB at once: to what is longer than four of these no such limit matters.
 LARGEST_USUAL = 4 * 2**16
-#: Of several knobs that could matter the likeliest are named.
-MOST = 2
+MOST = 2  # of several knobs that could matter the likeliest are named
 
 
 def message_knobs(library: str, values: Mapping[str, str], where: Where, block_bytes: int) -> str:
-    """What rules the cost of a message, with present values: the copies inside a node, and limits that can matter.
-
-    The usual knob stands for the limits where no value is known; nothing does where all are known and none matters.
+    """What rules the cost of a message, with present values: the copies inside a node, and limits that can matter. The
+    usual knob stands for the limits where no value is known; nothing does where all are known and none matters.
     """
     known, family = knobs.plain(values), parse_library(library).family
     where = where if knobs.shares_memory(known) else "network"

@@ -28,8 +28,7 @@ from weft.study import MOST_CELLS, Measure, Study
 
 MODEL_SEED = 1
 NAMED = 4  # cells by name in a note; the others are counted
-USUAL_COPY_RATE = 4e9
-"""Bytes per second that one core copies, of a working set beyond its caches: a guess for expected times only."""
+USUAL_COPY_RATE = 4e9  # bytes/s that one core copies, beyond its caches: a guess for expected times only
 
 
 def make_plan(
@@ -37,7 +36,6 @@ def make_plan(
     library: str | Callable[[], str] = "", notes: Sequence[str] = (),
 ) -> Plan:  # fmt: skip
     """Plan a study whose best nodes are resolved; starts nothing. StudyError, FabricError if it is impossible.
-
     `predict`: whether to assume a usual copy rate where the fabric states none, for the expected times (kind local).
     `library`: version string of the MPI library, empty if unknown, or what finds it.
     """
@@ -220,12 +218,8 @@ def placed(study: Study, fabric: Fabric, shape: Shape) -> tuple[Status, str, tup
 
 def planned_series(study: Study, cells: Sequence[Cell]) -> Iterable[PlannedSeries]:
     """The series of a study, each with the axis along which it grows."""
-    counts: dict[str, set[int]] = {}
-    for cell in cells:
-        for name in cell.series:
-            counts.setdefault(name, set()).add(cell.nodes)
     for series in study.series:
-        axis = "nodes" if len(counts.get(series.name, ())) > 1 else "ranks"
+        axis = "nodes" if len({cell.nodes for cell in cells if series.name in cell.series}) > 1 else "ranks"
         written = series.model_dump(mode="json", exclude_none=True)
         yield PlannedSeries(name=series.name, scaling=series.scaling, axis=axis, written=written)
 

@@ -66,7 +66,6 @@ def memory_need(terms: Mapping[str, int], ranks_per_node: int, nodes: int, limit
 
 def shapes(series: Series, fabric: Fabric) -> list[Shape]:
     """Shapes of a series on a fabric, in order; FabricError if it lacks what is asked, StudyError for too many.
-
     ``fill`` keeps one rank per core: all cores of each node if the series has several nodes; on one node 1, 2, 4 ..
     cores, and twice the cores, marked as oversubscribed.
     """

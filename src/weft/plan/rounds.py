@@ -21,10 +21,9 @@ OPERATION_S = 2e-3  # overhead of the harness per operation: measured on one hos
 
 
 def launches_of(plan: Plan) -> Iterable[LaunchPlan]:
-    """Rounds of launches, each shuffled by the seed (METHOD 9); StudyError for more than 80,000.
-
-    Floors are in every round, each time in another launch of their placement, after its cells: so the rate behind a
-    bound is measured beside them, and their first calls meet no peer before.
+    """Rounds of launches, each shuffled by the seed (METHOD 9); StudyError for more than 80,000. Floors are in every
+    round, each time in another launch of their placement, after its cells: so the rate behind a bound is measured
+    beside them, and their first calls meet no peer before.
     """
     batches, rounds = batches_of(plan), plan.measure.launches
     hosts = floor_hosts(plan, batches)
@@ -38,8 +37,7 @@ def launches_of(plan: Plan) -> Iterable[LaunchPlan]:
         order = list(batches)
         random.Random(f"{plan.seed}/{index}").shuffle(order)
         for name in order:
-            # Within a batch the order is shuffled too.
-            cells = list(batches[name])
+            cells = list(batches[name])  # within a batch the order is shuffled too
             random.Random(f"{plan.seed}/{index}/{name}").shuffle(cells)
             cells += floors.get(name, ())
             job = cells[0].launched  # they share their placement and their settings
@@ -128,10 +126,9 @@ def start_s(ranks: int) -> float:
 
 
 def cell_s(cell: Cell, plan: Plan) -> float:
-    """Expected seconds of one launch of a cell, its arrays written and validated once.
-
-    Every operation is called once cold, warmed up, then sampled three times the least number, at its lower bound, but
-    never much longer than its budget, or than the fewest calls that are made of it.
+    """Expected seconds of one launch of a cell, its arrays written and validated once. Every operation is called once
+    cold, warmed up, then sampled three times the least number, at its lower bound, but never much longer than its
+    budget, or than the fewest calls that are made of it.
     """
     if "expected_s" in cell.parameters:  # the kernel's own estimate
         return cell.parameters["expected_s"]

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Expected cost of a simulation on this host: number of messages, seconds and memory.
-
-Processor time of a message, by algorithm and by how many are under way (bench/simulated_costs.py): power laws through
-points at 64, 128, 256 and 512 ranks (of what sends to all at once: 32, 48, 64, 96 and 128) on one core of a shared x86
-virtual machine with SimGrid 3.32. Switching between ranks, matching messages and memory take most.
+"""Expected cost of a simulation on this host: number of messages, seconds and memory. Processor time of a message, by
+algorithm and by how many are under way (bench/simulated_costs.py): power laws through points at 64, 128, 256 and 512
+ranks (of what sends to all at once: 32, 48, 64, 96 and 128) on one core of a shared x86 virtual machine with SimGrid
+3.32. Switching between ranks, matching messages and memory take most.
 """
 
 import math
@@ -22,8 +21,7 @@ from weft.plan.records import LaunchCell
 COLD = 1  # calls of an operation before its samples
 NEAREST = "ring"  # the same blocks, to one rank at a time
 SETUP_MESSAGES = 40  # a rank's, for placement, communicators, clocks and barriers
-START_S = 1.0
-"""Processor time of any simulation before its first message, which no estimate counts and no launch teaches."""
+START_S = 1.0  # processor time before the first message, which no estimate counts and no launch teaches
 START_RANKS_S, START_GROWTH = 12.9 / 1024**3, 3
 """... and what ranks take before theirs: 13 s of processor time at 1,024 ranks, 0.2 s at 256."""
 RANK_BYTES = 2**20
@@ -92,14 +90,12 @@ COPIES: Mapping[tuple[str, str], Copies] = {
 }
 """By call and algorithm, or the library whose selector chooses it. Those of an all-to-all that are not here send from
 the buffers that ranks share. At 64 ranks, blocks of 64 KiB to 4 MiB (bench/cost_estimates.py)."""
-SHARED = frozenset({"bcast", "allgather"})
-"""Calls that copy nothing once a rank's block is so large that ranks share its memory."""
+SHARED = frozenset({"bcast", "allgather"})  # copy nothing once a block is so large that ranks share its memory
 WHOLE = frozenset({"bcast", "scatter", "gather", "reduce", "allreduce"})  # calls with one block for each rank
 ONCE = 16  # calls that filling and proving a real block, once for each size, costs as much as
 DOUBLED, DOUBLING = 2**22, Copies(3.9e-9)
 """Bytes of all blocks of a rank up to which MPICH's selector takes recursive doubling for ``MPI_Reduce_scatter``."""
-MESSAGE_COPY_S = 0.3e-9
-"""For each byte of a message from rank to rank: 256 KiB take 0.08 ms, however few are under way."""
+MESSAGE_COPY_S = 0.3e-9  # for each byte from rank to rank: 256 KiB take 0.08 ms, however few are under way
 
 
 def copying(call: str, algorithm: str, block: int, ranks: int, calls: int) -> tuple[float, float]:
@@ -139,9 +135,8 @@ def expected_cost(
     cells: Sequence[LaunchCell], ranks: int, simulation: SimulationSection, eager_limit: int | None,
     settings: Mapping[str, str] | None = None, *, crowding: float = 1.0, apart: Callable[[int], bool] = lambda _: True,
 ) -> Cost:  # fmt: skip
-    """What simulating cells costs this host; all messages are eager without an ``eager_limit`` (bytes).
-
-    `apart`: whether a block has left its node before its rank sends the next one, so that few are under way.
+    """What simulating cells costs this host; all messages are eager without an ``eager_limit`` (bytes). `apart`:
+    whether a block has left its node before its rank sends the next one, so that few are under way.
     """
     kernels = {cell.id: kernel_named(cell.kernel) for cell in cells}
     chosen = {cell.id: algorithms_of(cell, simulation, settings or {}) for cell in cells}
@@ -249,8 +244,7 @@ def sends_all_at_once(algorithm: str, call: str, ranks: int, block: int) -> bool
     if (algorithm, call) == ("impi", "alltoallv"):
         return True
     if algorithm == "ompi" and call in OMPI_LINEAR:
-        rows = OMPI_LINEAR[call]
-        least, below = next(((least, below) for most, least, below in rows if ranks < most), (0, math.inf))
+        least, below = next(((least, below) for most, least, below in OMPI_LINEAR[call] if ranks < most), (0, math.inf))
         return least <= block < below
     return "linear" in algorithm
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The flat plan "weft-plan 2" that the C++ kernels read: lines of a key and its value. Nobody else writes it.
-
-A value is a plain word, words with a space between them, or a text in quotes, in which ``\\"`` and ``\\\\`` stand for
+"""The flat plan "weft-plan 2" that the C++ kernels read: lines of a key and its value. Nobody else writes it. A value
+is a plain word, words with a space between them, or a text in quotes, in which ``\\"`` and ``\\\\`` stand for
 themselves and ``\\xHH`` for a byte; nothing else is special. Comments are lines that begin with ``#``.
 """
 
@@ -114,8 +113,7 @@ def flat_cell(cell: LaunchCell, samples: int | None) -> dict[str, FlatValue]:
     kernel = kernel_named(cell.kernel)
     try:
         keys |= team_values(cell.parameters) | kernel.flat(cell.parameters)
-        # where times repeat exactly: a sample of each different call
-        cases = kernel.cases(cell.parameters, cell.ranks)
+        cases = kernel.cases(cell.parameters, cell.ranks)  # where times repeat exactly: a sample of each different call
         return keys | ({"cases": max(cases, samples)} if samples is not None and cases > 1 else {})
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise DataError(

@@ -47,8 +47,7 @@ KIND = re.compile("^(node|sender|receiver|switch|cable|link) ")
 TABLES_S, TABLES_NODE_S = 2.5, 0.002
 #: Rounds that the second pass has in any case, and the least time of one round at one size.
 LEAST_ROUNDS, LEAST_BUDGET_S = 3, 0.001
-#: A host lets this process compute for at least one in so many seconds: others waited for a disk.
-MOST_SLOWER = 6.0
+MOST_SLOWER = 6.0  # a host lets this process compute for at least one in so many seconds: others waited for a disk
 #: Bytes of the large message, and the fewest; messages that a round sends at least.
 LARGE, LEAST, MESSAGES = 2**20, 2**16, 64
 #: Bytes of its parts over TCP, where Open MPI asks before it sends more than 64 KiB, and the answer waits behind data.
@@ -98,11 +97,10 @@ def run_check(
     fabric: Fabric, asked: Asked, launcher: Launcher, progress: Progress, into: Path | None = None, *,
     spent_s: float = 0.0, exclude: Path | None = None,
 ) -> RunFolder:  # fmt: skip
-    """Check the nodes of a fabric, and write the run's tables; ``spent_s`` of the asked time are over.
-
-    ``exclude`` is the file for the names of slow nodes: removed before anything is measured, written at the end if the
-    check could tell. StudyError as of :func:`check_study`, PathError if ``exclude`` cannot be written, DataError for
-    the folder, LaunchError if the ranks do not start.
+    """Check the nodes of a fabric, and write the run's tables; ``spent_s`` of the asked time are over. ``exclude`` is
+    the file for the names of slow nodes: removed before anything is measured, written at the end if the check could
+    tell. StudyError as of :func:`check_study`, PathError if ``exclude`` cannot be written, DataError for the folder,
+    LaunchError if the ranks do not start.
     """
     began = time.monotonic() - spent_s
     study = check_study(fabric, asked)
@@ -111,8 +109,7 @@ def run_check(
     ends = began + parse_seconds(asked.time)
     # a run whose cells are measured may have ended before its tables were made
     into = into or choose_folder(study, fabric, progress, lambda run: not CLAIMS.path(run.path).is_file()).path
-    begun = RunFolder(into).meta.is_file()
-    plan = None if begun else plan_study(study, fabric, str)
+    plan = None if RunFolder(into).meta.is_file() else plan_study(study, fabric, str)
     seen = look_once(progress.say) if fabric.runs_here else None
     folder = run_study(study, fabric, into, launcher, progress, seen=seen, tables=False, plan=plan)
     with locked(folder, say=progress.say):
@@ -130,10 +127,9 @@ def run_check(
 
 
 def find_candidates(folder: RunFolder) -> list[str] | None:
-    """Parts that the first pass of a check finds slow, or may have found; None if it finds nothing.
-
-    Nodes, and where routes are known switches and cables: a round cannot aim at others. A host that reports itself slow
-    needs no second pass.
+    """Parts that the first pass of a check finds slow, or may have found; None if it finds nothing. Nodes, and where
+    routes are known switches and cables: a round cannot aim at others. A host that reports itself slow needs no second
+    pass.
     """
     plan = plan_of(folder)
     passes = read_passes(folder.path, plan)

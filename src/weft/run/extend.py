@@ -96,10 +96,9 @@ def can_extend(folder: RunFolder, study: Study, fabric: Fabric) -> bool:
 
 
 def extend(folder: RunFolder, study: Study) -> Plan:
-    """Give a run, locked by us, the launches that its study now asks for, or one more for its time; DataError.
-
-    A kill between two of the writes does no harm: the plan's next hash is written before the plan is replaced, and a
-    study whose launches the plan lacks is extended once more.
+    """Give a run, locked by us, the launches that its study now asks for, or one more for its time; DataError. A kill
+    between two of the writes does no harm: the plan's next hash is written before the plan is replaced, and a study
+    whose launches the plan lacks is extended once more.
     """
     old, asked = plan_of(folder), study.measure
     plan = old.model_copy(update={"measure": old.measure.model_copy(update={"time": asked.time})})

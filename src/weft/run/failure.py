@@ -40,9 +40,8 @@ def log_tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
 
 
 def last_words(tail: Sequence[str]) -> str:
-    """The last line of a log before the framed text that mpiexec prints about any failure; else the first in it.
-
-    What PMIx of another host says of a connection that the failed one lost comes later than the cause.
+    """The last line of a log before the framed text that mpiexec prints about any failure; else the first in it. What
+    PMIx of another host says of a connection that the failed one lost comes later than the cause.
     """
     tail = [line for line in tail if "PMIX ERROR" not in line] or tail
     frames = [place for place, line in enumerate(tail) if not line.strip("-=*")]

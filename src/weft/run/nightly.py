@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The work of ``weft watch``: one night's run of a study on free nodes in turn, added to the history of the nights.
-
-No daemon: a line of cron, or a job in a reservation, starts each night. The history is one file beside the runs, so
-that runs of old nights may be removed.
+"""The work of ``weft watch``: one night's run of a study on free nodes in turn, added to the history of the nights. No
+daemon: a line of cron, or a job in a reservation, starts each night. The history is one file beside the runs, so that
+runs of old nights may be removed.
 """
 
 import os
@@ -107,8 +106,7 @@ def make_watch(study: Study, fabric: Fabric, every: str, time: str, into: Path |
         _ = parse_seconds(time)
     except ValueError as problem:
         raise StudyError(f"weft watch: {problem}", "give --every 1d and --time 5min") from None
-    folder = into or Path("runs") / f"watch-{study.name}-on-{fabric.name}"
-    return Watch(study, fabric, folder, every_s, time)
+    return Watch(study, fabric, into or Path("runs") / f"watch-{study.name}-on-{fabric.name}", every_s, time)
 
 
 @contextmanager

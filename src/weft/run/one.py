@@ -91,9 +91,8 @@ def begin(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher, p
 
 
 def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) -> Plan:
-    """The stored plan, after checking that the run is of this study, fabric and MPI; else DataError.
-
-    It is never made again: today's free memory, or another seed, would change the cells of a half-finished run.
+    """The stored plan, after checking that the run is of this study, fabric and MPI; else DataError. It is never made
+    again: today's free memory, or another seed, would change the cells of a half-finished run.
     """
     RunFolder.open(folder.path)
     for stored, given, what in ((folder.study, study, "study"), (folder.fabric, fabric, "fabric")):

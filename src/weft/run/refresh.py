@@ -84,8 +84,7 @@ def whole_samples(folder: RunFolder) -> set[str]:
     try:
         noted: dict[str, str] = read_json(folder.tables / MANIFEST)[SAMPLES]
         found = checksums(folder.samples)
-        changed = {Path(name).name for name in found | noted if found.get(name) != noted.get(name)}
-        return set(found) - changed
+        return set(found) - {Path(name).name for name in found | noted if found.get(name) != noted.get(name)}
     except (DataError, OSError, LookupError, AttributeError):
         return set()
 

@@ -30,10 +30,9 @@ from weft.units import parse_seconds
 
 class ShippedStudy:
     """The lines of ``studies/NAME.toml``, with its nodes and ranks per node set; StudyError for values that are none.
-
     `find_nodes`: called for the node set if ``nodes`` is empty; an empty answer leaves the placement to the fabric.
-    `hosts`: the nodes that the series has then. `known`: words that ``ranks_per_node`` may be, each with what the
-    study says for it.
+    `hosts`: the nodes that the series has then. `known`: words that ``ranks_per_node`` may be, each with what the study
+    says for it.
     """
 
     def __init__(
@@ -49,11 +48,9 @@ class ShippedStudy:
             if not self.time_s:
                 raise ValueError(f"--time {time}: must be longer than 0 s")
             if ranks_per_node not in known and not (ranks_per_node.isdecimal() and int(ranks_per_node)):
-                words = ", ".join(["a number", *known])
-                raise ValueError(f"--ranks-per-node {ranks_per_node}: {words}")
+                raise ValueError(f"--ranks-per-node {ranks_per_node}: {', '.join(['a number', *known])}")
         except ValueError as problem:
-            example = "give --nodes n[1-8], --time 30s, --ranks-per-node 1"
-            raise StudyError(f"weft {name}: {problem}", example) from None
+            raise StudyError(f"weft {name}: {problem}", "give --nodes n[1-8], --time 30s, --ranks-per-node 1") from None
         if nodes:
             put(self.lines, "placement", "nodes", f'"{nodes}"')
         put_in_each(self.lines, "series", "nodes", f"[{max(len(self.hosts), 1)}]")

@@ -75,8 +75,7 @@ def sparkline(values: Sequence[float]) -> str:
     if not values:
         return ""
     low, high = min(values), max(values)
-    # differences under a hundredth are no picture of anything
-    if high - low <= 0.01 * abs(high):
+    if high - low <= 0.01 * abs(high):  # differences under a hundredth are no picture of anything
         return BARS[3] * len(values)
     return "".join(BARS[min(int((value - low) / (high - low) * len(BARS)), len(BARS) - 1)] for value in values)
 

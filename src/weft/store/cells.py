@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading a cell: its record and its samples, accepted only if shape, size and checksums agree.
-
-What samples lost to others (METHOD 11) is the third number of their rows (native/measure/sample/recorder.hpp): 48
-bits of ns, or of context switches; above them major page faults. In earlier records (``taint``) 32 bits are switches.
+"""Reading a cell: its record and its samples, accepted only if shape, size and checksums agree. What samples lost to
+others (METHOD 11) is the third number of their rows (native/measure/sample/recorder.hpp): 48 bits of ns, or of context
+switches; above them major page faults. In earlier records (``taint``) 32 bits are switches.
 """
 
 import mmap

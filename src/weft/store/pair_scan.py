@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One pass over the raw samples of pairs: histograms by nodes.
-
-The only summary that is not an Ibis expression: an engine would hash the key of every row, here it is looked up once a
-run of rows (`weft.store.pair_layout`), and only durations are read (bench/pairs_analysis.py measures both ways).
+"""One pass over the raw samples of pairs: histograms by nodes. The only summary that is not an Ibis expression: an
+engine would hash the key of every row, here it is looked up once a run of rows (`weft.store.pair_layout`), and only
+durations are read (bench/pairs_analysis.py measures both ways).
 """
 
 import os

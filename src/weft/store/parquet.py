@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From the kernels' .npy to one Parquet file per cell, made again only if a cell has changed.
-
-The columns of as many launches of a cell as fit one row group are made at once.
+"""From the kernels' .npy to one Parquet file per cell, made again only if a cell has changed. The columns of as many
+launches of a cell as fit one row group are made at once.
 """
 
 import json
@@ -41,8 +40,7 @@ NAMES, LONGS, TIMES = ("op", "phase"), ("start_ns", "duration_ns", "lost_ns"), (
 SAMPLES = "weft-samples/2"
 Fingerprints: TypeAlias = dict[str, list[Any]]
 DIFFERENCES = ("iteration", "start_ns", "duration_ns")
-WORTH_A_THREAD = 1 << 17
-"""Rows of a cell from which on a thread of its own gains time; of smaller ones the threads wait for each other."""
+WORTH_A_THREAD = 1 << 17  # rows of a cell from which on a thread gains time; those of smaller cells wait for each other
 
 
 class Slab(NamedTuple):
@@ -129,7 +127,6 @@ def _fill(columns: dict[str, NDArray[Any]], slab: Slab, known: dict[str, list[st
 
 def convert(folder: Any, origin: Origin | None = None, *, whole: Container[str] | None = None) -> None:
     """Bring ``samples/`` and the store's tables up to date with ``cells/``; DataError for a bad cell, or a full disk.
-
     Cells whose files still have the names, sizes and times stored in their Parquet file are skipped.
     """
     root = folder_path(folder)

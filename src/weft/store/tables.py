@@ -21,8 +21,7 @@ from weft.files.beneath import TooLargeError, plain_file
 UNREADABLE = (OSError, ValueError, NotImplementedError, TypeError, LookupError)
 """What pyarrow raises for a damaged file: a flipped bit makes an integer of 72 bits, which is not implemented."""
 ROW_GROUP = 1 << 20
-MOST_UNPACKED = 1 << 29
-"""Bytes that any table may have in memory; a large file more, but not as many times its own size as a bomb has."""
+MOST_UNPACKED = 1 << 29  # bytes of any table in memory; a large file more, but not as many times its size as a bomb
 Item = TypeVar("Item")
 Key = TypeVar("Key")
 Table: TypeAlias = pa.Table
@@ -35,8 +34,7 @@ Long = Annotated[int, pa.int64()]
 Single = Annotated[float, pa.float32()]
 PLAIN: Mapping[Any, Any] = {str: pa.string(), int: pa.int32(), float: pa.float64(), bool: pa.bool_()}
 Row = TypeVar("Row", bound=Mapping[str, Any])
-MOST_VALUES = 3 << 22
-"""Of a table that is read as rows of Python, where each takes some fifty bytes: a small file may fill the memory."""
+MOST_VALUES = 3 << 22  # read as rows of Python, where each takes some fifty bytes: a small file may fill the memory
 
 
 def write_parquet(
@@ -61,11 +59,10 @@ def write_parquet(
 
 
 def _options(schema: Schema, differences: tuple[str, ...], runs: tuple[str, ...]) -> dict[str, Any]:
-    """How each column is stored.
-
-    Mostly distinct integers are stored as differences (DELTA_BINARY_PACKED): a dictionary would only grow and be
-    discarded, at three times the cost. They are not compressed either: that would save 2 % of the size and cost a third
-    of the reading time. Runs are stored plainly, because the compressor handles them at half the cost of a dictionary.
+    """How each column is stored. Mostly distinct integers are stored as differences (DELTA_BINARY_PACKED): a dictionary
+    would only grow and be discarded, at three times the cost. They are not compressed either: that would save 2 % of
+    the size and cost a third of the reading time. Runs are stored plainly, because the compressor handles them at half
+    the cost of a dictionary.
     """
     # BYTE_STREAM_SPLIT would be smaller for some columns, but Spark 4 cannot read it. Smallest and largest of each
     # column would cost a quarter of the writing, and no query here skips rows by them.
@@ -82,8 +79,7 @@ def _options(schema: Schema, differences: tuple[str, ...], runs: tuple[str, ...]
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> Table:
     """All of a Parquet file, or some of its columns; OSError or ArrowInvalid if it cannot be read."""
-    # `pq.read_table` would bring in pandas, 0.4 s of every command
-    with pq.ParquetFile(plain_file(path)) as file:
+    with pq.ParquetFile(plain_file(path)) as file:  # `pq.read_table` would bring in pandas, 0.4 s of every command
         return file.read(columns)
 
 
@@ -97,7 +93,6 @@ def count_rows(path: Path) -> int:
 
 def check_size(path: Path, least: int = MOST_UNPACKED, times: int = 32, most_values: int | None = None) -> None:
     """Look at the sizes in a Parquet file's head before reading it; OSError (EFBIG if too large) or ArrowInvalid.
-
     `least`: bytes that any file may have unpacked. `most_values`: of one read as rows of Python, which take four each.
     """
     most = max(least, times * path.stat().st_size)

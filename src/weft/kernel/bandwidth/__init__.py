@@ -118,7 +118,6 @@ class BandwidthStudy(Study, frozen=True):
 @dataclass(frozen=True)
 class Stream:
     """One message among those of a window of every flow, where they run in turn: its share of what each flow moves.
-
     Others are in flight at the same time, so latency does not bound it; of a single sender overhead and gap do.
     """
 

@@ -224,8 +224,7 @@ def calls_of(study: CollectiveStudy, ranks: int, notes: list[str]) -> Iterable[d
             if why := impossible(collective, form, pattern):
                 notes.append(f"{collective} {form}: {why}")
                 continue
-            # of skewed blocks the study gives the mean, the cell the largest
-            peak = peak_of(pattern, ranks)
+            peak = peak_of(pattern, ranks)  # of skewed blocks the study gives the mean, the cell the largest
             sizes = fitting_sizes(collective, form, ranks, study, notes, peak)
             values: dict[str, Any] = {"collective": collective, "form": form, "bytes": sizes}
             values |= {"columns": ranks} if has_weights(pattern) else {}

@@ -97,7 +97,6 @@ def evaluate(text: str, names: Mapping[str, Number]) -> int:
 
 def regular_sampling(n: int, ranks: int) -> tuple[int, int, int]:
     """Regular sampling of n vectors, n / p a rank and one more on the first n mod p: every ``width``-th is a sample.
-
     Returns this width, the number of samples of all ranks, and the most vectors that any rank can receive for any keys.
     """
     share, longer = divmod(n, ranks)

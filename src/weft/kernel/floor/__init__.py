@@ -25,8 +25,7 @@ def copy_sizes(staying: Iterable[int], most: int | None = None) -> list[int]:
     most = max(min(LARGEST if most is None else most, LARGEST), SMALLEST)
     # below the smallest only the best rate of a cache matters
     wanted = {min(size, most) for size in staying if size > SMALLEST} | {SMALLEST}
-    octaves = (SMALLEST << power for power in range((max(wanted) // SMALLEST).bit_length()))
-    return sorted(wanted.union(octaves))
+    return sorted(wanted.union(SMALLEST << power for power in range((max(wanted) // SMALLEST).bit_length())))
 
 
 def copy_ways(size: int) -> int:

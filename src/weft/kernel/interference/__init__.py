@@ -291,8 +291,7 @@ def split_places(place: Place, leaf: Sequence[int], share: float, seed: int) -> 
     if place == "same-leaf":
         chosen = max(members.values(), key=len)
     if place == "random":
-        drawn = random.Random(seed).sample(chosen, round(share * len(chosen)))
-        return _enough(drawn, chosen)
+        return _enough(random.Random(seed).sample(chosen, round(share * len(chosen))), chosen)
     return _enough([each for k, each in enumerate(chosen) if int((k + 1) * share + 0.5) > int(k * share + 0.5)], chosen)
 
 

@@ -23,8 +23,7 @@ Unit = list["Unit"] | tuple[int, ...]
 DRAWS, REDRAWS = 6, 12
 #: How often two units meet where a cable joins them alone: what disturbs one round, such as a burst, is no slow cable.
 VISITS = 4
-#: Where loads are not known, one of so many nodes sends at a time.
-SPARSE = 16
+SPARSE = 16  # where loads are not known, one of so many nodes sends at a time
 #: A round that aims at parts tries every meeting of units, up to so many; and what a message of a node that is aimed at
 #: costs where it crosses a part that is aimed at too, in visits to a part.
 AIMED, CROSSING = 64, 0.5
@@ -43,10 +42,9 @@ def draw_matchings(
     leaf: Ints, pod: Ints | None, count: int, seed: int, network: Network | None = None, hosts: Ints | None = None,
     aim: Sequence[Ints] = (), apart: Collection[int] = (),
 ) -> list[Round]:  # fmt: skip
-    """Draw the rounds of a check.
-
-    `leaf`, `pod`: leaf switch and pod (or group) of each node, shape (nodes,), or a leaf for each where that is not
-    known. `aim`: links of each part that every round should cross. `apart`: nodes that should not meet each other.
+    """Draw the rounds of a check. `leaf`, `pod`: leaf switch and pod (or group) of each node, shape (nodes,), or a leaf
+    for each where that is not known. `aim`: links of each part that every round should cross. `apart`: nodes that
+    should not meet each other.
     """
     dice = np.random.default_rng([seed, 41])
     levels = _levels(leaf, pod)
@@ -176,9 +174,8 @@ def _meetings(parents: list[list[Unit]], slices: int, dice: "np.random.Generator
 
 
 def _matching(parents: list[list[Unit]], numbers: list[int], dice: "np.random.Generator") -> Ints:
-    """The pairs of one round, shape (pairs, 2): slice ``s`` of each leaf follows round ``numbers[s]`` of the circle.
-
-    It meets the same slice elsewhere, so that d-mod-k routes stay even.
+    """The pairs of one round, shape (pairs, 2): slice ``s`` of each leaf follows round ``numbers[s]`` of the circle. It
+    meets the same slice elsewhere, so that d-mod-k routes stay even.
     """
     found: tuple[list[int], list[int]] = [], []
     for units in parents:
@@ -206,8 +203,7 @@ def _camps(units: list[Unit]) -> tuple[list[Unit], int]:
         return [*units, _part(units[0], 1, 2)], 0
     halves = [(_part(unit, 0, 2), _part(unit, 1, 2)) for unit in units]
     last = 2 * count - 1
-    camps = [halves[k][0] if k < count else halves[0 if k == last else last - k][1] for k in range(2 * count)]
-    return camps, 1
+    return [halves[k][0] if k < count else halves[0 if k == last else last - k][1] for k in range(2 * count)], 1
 
 
 def _part(unit: Unit, which: int, of: int) -> Unit:
@@ -246,9 +242,8 @@ class _Visits:
         self._seen = np.zeros(0 if network is None else len(network.links))
 
     def cost(self, pairs: Ints, few: Ints, repeats: int) -> tuple[float, ...]:
-        """How little a round adds for parts to aim at, those crossed least first, and for the ``few`` nodes.
-
-        Then nodes that no round that aims has yet; pairs that meet again; the mean load that limits; how little is new.
+        """How little a round adds for parts to aim at, those crossed least first, and for the ``few`` nodes. Then nodes
+        that no round that aims has yet; pairs that meet again; the mean load that limits; how little is new.
         """
         if not len(pairs):  # the halves of single nodes, some of them empty
             return (np.inf,)

@@ -30,8 +30,7 @@ MOST_BLOCKS = 900
 RAW_MOST = 2**30  # most bytes of a run's samples that are stored individually
 SEED = 26  # if the study gives none
 BOTH_WAYS = 4096  # bytes from which the messages of a check move both ways at once
-_LAST = Latest[list[Round]]()
-"""The rounds last drawn: a check plans twice, as the time of a round depends on their number."""
+_LAST = Latest[list[Round]]()  # a check plans twice, as the time of a round depends on their number
 
 
 class Pace(NamedTuple):

@@ -17,8 +17,7 @@ from weft.study import Measure, Series, Study
 from weft.units import Bytes
 
 Few = Annotated[int, Field(strict=True, ge=1, le=10_000)]
-SLOPES = {"more": 4, "longer": 2}
-"""How many times as many short messages, and as many bytes of a long one, make the other end of a slope."""
+SLOPES = {"more": 4, "longer": 2}  # times as many short messages, or bytes of a long one, at the other end of a slope
 MESSAGES = ("small", "large", "messages", "trains")
 KEYS = (*MESSAGES, *SLOPES)
 

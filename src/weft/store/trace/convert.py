@@ -191,8 +191,7 @@ class _Rank:
 
     def _counted(self, event: Any, used: Any, peer: Any, sent: Any) -> Table:
         rank = np.full(int(used.sum()), self.trace.header.rank, np.int32)
-        columns = [rank, np.broadcast_to(event[:, None], used.shape)[used], peer[used], sent[used]]
-        return _table(columns, COUNT_ROWS)
+        return _table([rank, np.broadcast_to(event[:, None], used.shape)[used], peer[used], sent[used]], COUNT_ROWS)
 
     def row(self) -> TraceRankRow:
         """The rank's row, once its events are written."""
@@ -237,7 +236,6 @@ def _mapped(numbers: np.ndarray[tuple[int], np.dtype[np.uint32]], common: Callab
 
 def rank_files(place: Path) -> list[Path]:
     """The Parquet files of a trace's ``events`` or ``counts``, by their first rank; LookupError if one is missing.
-
     Others beside those that the ranks' table stands for are nobody's, and stay unread.
     """
     ranks = sorted(row["rank"] for row in on_disk.TRACE_RANKS.read(place.parent))

@@ -99,8 +99,7 @@ class TraceFolder:
     def open(cls, path: Path) -> "TraceFolder":
         """Open the folder of a trace, or of ranks' files alone (WEFT_TRACE); NotThereError, DataError."""
         folder = cls(path)
-        has_records = next(folder.raw.glob("rank-*.trace"), None) is not None
-        if not has_records and not os.path.lexists(folder.meta):
+        if next(folder.raw.glob("rank-*.trace"), None) is None and not os.path.lexists(folder.meta):
             what = "does not exist" if not folder.path.exists() else "is not a trace: it has neither weft.json nor raw/"
             raise NotThereError(f"{folder.path} {what}", "weft trace -o RUN -- mpirun -n 4 ./application makes one")
         guard(folder.path)

@@ -114,8 +114,7 @@ STARTED_COLLECTIVES = _section(160, 191)
 NEIGHBOURHOOD = _section(192, 207)
 ONE_SIDED = _section(256, 287)
 FILES = _section(320, 383)
-PREPARING = _section(80, 127) | {"MPI_Startall"}
-"""Calls that move nothing themselves: they make, probe, ask for or end requests."""
+PREPARING = _section(80, 127) | {"MPI_Startall"}  # move nothing: make, probe, ask for or end requests
 ALL_TO_ALLS = calls_of("AllToAll", "AllToAllV", "AllToAllW")
 FROM_ROOT = calls_of("Broadcast", "Scatter", "ScatterV")
 TO_ROOT = calls_of("Reduce", "Gather", "GatherV")

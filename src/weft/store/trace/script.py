@@ -32,8 +32,7 @@ ACTION = np.dtype(
         ("received", "<i8"), ("value", "<i8"), ("offset", "<i8"),
     ]
 )  # fmt: skip
-SELF, WORLD = -1, 0
-"""``comm`` of an action of a rank alone, and of one of all ranks; k is the rank's communicator of layer k."""
+SELF, WORLD = -1, 0  # ``comm`` of an action of a rank alone, of one of all; k: the rank's communicator of layer k
 MOST_COUNTED = 8192
 Bytes = npt.NDArray[np.float64]
 
