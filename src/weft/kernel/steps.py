@@ -27,7 +27,6 @@ TURNS = (WITHIN, BETWEEN, SHIFT, PAIRWISE)
 RUNS_KEPT = 15  # number of runs, the last ones, of which the kernel keeps the end time of each round
 MOST_RANKS = 512  # of more ranks the kernel keeps no rounds one by one: each call would store as many rows of each rank
 Explain = Annotated[bool, Field(strict=True, description="the breakdown of each all-to-all: why it takes its time")]
-"""The key ``explain`` of a study."""
 
 
 def step_op(call: str, step: str) -> str:

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The all-to-all algorithms of ``native/alltoall``, their specs (``node.multi{nl=4}``), and selection tables. A table
-says which of them ``libweft.so`` takes where; ``native/alltoall/table.hpp`` reads the same file.
-"""
+"""Algorithms of ``native/alltoall``, their specs (``node.multi{nl=4}``), and the tables that ``libweft.so`` reads."""
 
 import re
 from collections.abc import Mapping

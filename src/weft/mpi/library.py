@@ -109,9 +109,8 @@ def find_mpi(mpicxx: str | None = None) -> Mpi:
 
 
 def starters(wrapper: Path) -> list[Path]:
-    """Paths where the wrapper's starter may be, the likeliest first. Debian chooses among several MPIs
-    (``mpicxx.openmpi``) by symbolic links, separately for wrapper and starter: the wrapper's links are followed one by
-    one, and the last name decides.
+    """Paths where the wrapper's starter may be, the likeliest first. Debian chooses among MPIs (``mpicxx.openmpi``) by
+    links, separately for wrapper and starter: the wrapper's are followed one by one, and the last name decides.
     """
     chain = [wrapper]
     while chain[-1].is_symlink() and len(chain) < 10:

@@ -131,8 +131,7 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
     id: CellId  # ``c000``, ``c001``, ... in the order of the study; ``f000``, ... for the kernel ``floor``.
     kernel: str
     series: tuple[str, ...]  # names of the series to which the cell belongs; none for a floor
-    # shape of the ranks that measure; of a part of a launch that does not fill its nodes, ``ranks_per_node`` is that
-    # of the fullest node
+    # shape of the ranks that measure; where they do not fill their nodes, ``ranks_per_node`` is the fullest one's
     nodes: Positive
     ranks_per_node: Positive
     ranks: Positive

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Regular all-to-alls: the schedule of each call, which is computed in rounds where a simulation would take too long.
-The schedules are native/simulate/rounds/schedules.cpp; the selectors are those of SimGrid 3.32. An algorithm without a
-schedule is not computed.
+The schedules are native/simulate/rounds/schedules.cpp; the selectors are those of SimGrid 3.32.
 """
 
 import math

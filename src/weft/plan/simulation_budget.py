@@ -22,8 +22,7 @@ COLD = 1  # calls of an operation before its samples
 NEAREST = "ring"  # the same blocks, to one rank at a time
 SETUP_MESSAGES = 40  # a rank's, for placement, communicators, clocks and barriers
 START_S = 1.0  # processor time before the first message, which no estimate counts and no launch teaches
-START_RANKS_S, START_GROWTH = 12.9 / 1024**3, 3
-"""... and what ranks take before theirs: 13 s of processor time at 1,024 ranks, 0.2 s at 256."""
+START_RANKS_S, START_GROWTH = 12.9 / 1024**3, 3  # what ranks take before theirs: 13 s at 1,024 ranks, 0.2 s at 256
 RANK_BYTES = 2**20
 PAIR_BYTES = 160  # counts and places of a rank for each other, twice
 BASE_BYTES = 400 * 2**20  # the program, the machine, and what all folded buffers share
@@ -55,15 +54,12 @@ WINDOWED: Mapping[str, Law] = {
 EAGER: Mapping[str, Law] = {OTHERS: Law(19.4e-6, 0.64), "mpich": Law(19.5e-6, 0.74)}
 """Small ones leave their sender going, and SimGrid walks the list of all that a rank has under way when one ends."""
 AT_ONCE: Mapping[str, Law] = {"alltoallv": Law(1.77e-3, 3.3), "alltoall": Law(0.26e-3, 2.2)}
-"""What comes on top, by call, where all p (p - r) large messages are under way: whenever one ends, the shares that the
-others have of the links are worked out again."""
+"""On top, by call, where all p (p - r) large messages are under way: when one ends, the links are shared out anew."""
 FLOW_S, LATENT, WINDOWS = 0.09e-6, 512, {"mvapich2": 4, "mpich": 8, "impi": 3}
 """What comes on top for each message that is under way beside a small one, and how many a rank has of them by whose
-algorithm, if it does not send to all at once. Up to `LATENT` bytes a message takes its latency alone, which costs
-nothing."""
+algorithm, if it does not send to all at once. Up to `LATENT` bytes a message takes its latency alone, at no cost."""
 UNEVEN = 2.5
-"""Times as much where routes share links unevenly: then few of them end together (64 ranks, a torus and a dragonfly:
-1.9 to 4)."""
+"""Times as much where routes share links unevenly: few end together (64 ranks, a torus and a dragonfly: 1.9 to 4)."""
 
 
 @dataclass(frozen=True)

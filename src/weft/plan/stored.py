@@ -14,8 +14,7 @@ from weft.plan.records import Plan
 from weft.store.folder import RunFolder
 from weft.study import MOST_CELLS
 
-# entries of ``weft.json``: the hash of ``plan.json`` when the run was created, or its launches were added; the one that
-# it is about to have, while launches are added
+# entries of ``weft.json``: the hash of ``plan.json``, and the one that it is about to have, while launches are added
 HASH, NEXT_HASH = "plan_sha256", "next_plan_sha256"
 MOST_STORED = 2 * MOST_CELLS  # cells of a stored plan: those of a study, and a floor for each placement
 

@@ -42,8 +42,7 @@ from weft.units import parse_seconds
 ROUNDS, SEED = 8, 27  # rounds of the second pass, and the seed that draws them
 MOST_AIMS = 16  # parts that the second pass aims at: the strongest first
 KIND = re.compile("^(node|sender|receiver|switch|cable|link) ")
-#: The second pass has what the first leaves of the time, less its own start and the tables: seconds of a processor, and
-#: for each node.
+#: The second pass has what the first leaves, less its start and the tables: seconds of a processor, and for each node.
 TABLES_S, TABLES_NODE_S = 2.5, 0.002
 #: Rounds that the second pass has in any case, and the least time of one round at one size.
 LEAST_ROUNDS, LEAST_BUDGET_S = 3, 0.001
@@ -97,10 +96,9 @@ def run_check(
     fabric: Fabric, asked: Asked, launcher: Launcher, progress: Progress, into: Path | None = None, *,
     spent_s: float = 0.0, exclude: Path | None = None,
 ) -> RunFolder:  # fmt: skip
-    """Check the nodes of a fabric, and write the run's tables; ``spent_s`` of the asked time are over. ``exclude`` is
-    the file for the names of slow nodes: removed before anything is measured, written at the end if the check could
-    tell. StudyError as of :func:`check_study`, PathError if ``exclude`` cannot be written, DataError for the folder,
-    LaunchError if the ranks do not start.
+    """Check the nodes of a fabric, and write the run's tables; ``spent_s`` of the asked time are over. ``exclude``, the
+    file of slow nodes, is removed first, and written last if the check could tell. StudyError as of
+    :func:`check_study`, PathError if ``exclude`` cannot be written, DataError for the folder, LaunchError of the start.
     """
     began = time.monotonic() - spent_s
     study = check_study(fabric, asked)
@@ -127,9 +125,8 @@ def run_check(
 
 
 def find_candidates(folder: RunFolder) -> list[str] | None:
-    """Parts that the first pass of a check finds slow, or may have found; None if it finds nothing. Nodes, and where
-    routes are known switches and cables: a round cannot aim at others. A host that reports itself slow needs no second
-    pass.
+    """Parts that a check's first pass finds slow, or may have found; None if nothing. Nodes, and where routes are known
+    switches and cables: a round cannot aim at others. A host that reports itself slow needs no second pass.
     """
     plan = plan_of(folder)
     passes = read_passes(folder.path, plan)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The work of ``weft watch``: one night's run of a study on free nodes in turn, added to the history of the nights. No
-daemon: a line of cron, or a job in a reservation, starts each night. The history is one file beside the runs, so that
-runs of old nights may be removed.
+daemon: cron, or a job in a reservation, starts each night. The history is a file beside the runs: old ones may go.
 """
 
 import os

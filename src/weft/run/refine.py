@@ -71,7 +71,6 @@ class Refinement:
         self.hurries = False  # whether four rounds like the last one take longer than the run may
 
     def __call__(self, index: int) -> Plan | None:
-        """Take in that all launches of a round have ended; returns the plan to go on with, or None to stop here."""
         if not 1 < index < LEAST_LAUNCHES or not self.hurries:  # a verdict needs the others; tables take seconds
             make_tables(self.folder)
             if self.progress:

@@ -17,8 +17,7 @@ from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder, check_copies
 from weft.text import one_line
 
-# entries of the manifest that are no tables: see `sources`; the checksum of each file of samples, which the next tables
-# are made of
+# entries of the manifest that are no tables: see `sources`; checksums of the samples that the next tables are made of
 MADE_OF, SAMPLES = "made of", "samples"
 
 

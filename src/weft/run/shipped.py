@@ -30,9 +30,8 @@ from weft.units import parse_seconds
 
 class ShippedStudy:
     """The lines of ``studies/NAME.toml``, with its nodes and ranks per node set; StudyError for values that are none.
-    `find_nodes`: called for the node set if ``nodes`` is empty; an empty answer leaves the placement to the fabric.
-    `hosts`: the nodes that the series has then. `known`: words that ``ranks_per_node`` may be, each with what the study
-    says for it.
+    `find_nodes`: called for the node set if ``nodes`` is empty; if it finds none the fabric places them. `hosts`: the
+    nodes that the series has then. `known`: words that ``ranks_per_node`` may be, and what the study then says.
     """
 
     def __init__(

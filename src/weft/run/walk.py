@@ -33,8 +33,7 @@ class Step(NamedTuple):
     cells: tuple[str, ...]
 
 
-# called with the index of each round whose launches have all ended; returns the plan to go on with, which may have more
-# rounds, or None to stop there
+# called with the index of each round that has ended; returns the plan to go on with, or None to stop there
 AfterRound = Callable[[int], Plan | None]
 
 

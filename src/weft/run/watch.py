@@ -20,13 +20,12 @@ FEWEST = 3  # launches whose factors give the range of those that were never sta
 
 
 class Durations:
-    """Learns from each launch that ends.
-
-    The plan's estimate is a start and some samples at their lower bounds: true times are several times as long, or
-    shorter where a start is quick or the precision is reached early, and not by one factor (a start that takes seconds
-    where the cell takes milliseconds). So a launch that was started before, in an earlier round, is expected to take
-    what it took; the others take the plan's estimate times the factor seen so far, and the range of the factors of
-    single launches says how wrong that may be. A launch of which only some cells are left counts for their share.
+    """Learns from each launch that ends. The plan's estimate is a start and some samples at their lower bounds: true
+    times are several times as long, or shorter where a start is quick or the precision is reached early, and not by one
+    factor (a start that takes seconds where the cell takes milliseconds). So a launch that was started before, in an
+    earlier round, is expected to take what it took; the others take the plan's estimate times the factor seen so far,
+    and the range of the factors of single launches says how wrong that may be. A launch of which only some cells are
+    left counts for their share.
     """
 
     def __init__(self) -> None:

@@ -82,9 +82,8 @@ class RunFolder:
         return inner if inner.meta.is_file() and not inner.path.is_symlink() and OF not in self.metadata() else None
 
     def of(self, launch: str, kind: Literal["plan", "plan.door", "status", "live", "outcome.json", "log"]) -> Path:
-        """A file of a launch. The kernel's input; where rank 0 says how the others reach it before they speak over MPI;
-        status slots, 64 bytes a rank; the samples so far of the operation that it measures; how it ended (exit code,
-        wall time); its output.
+        """A file of a launch. The kernel's input; where rank 0 says how others reach it before MPI; status slots, 64
+        bytes a rank; the samples so far of its operation; how it ended (exit code, wall time); its output.
         """
         return self.launches / f"{launch}.{kind}"
 

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From the kernels' .npy to one Parquet file per cell, made again only if a cell has changed. The columns of as many
-launches of a cell as fit one row group are made at once.
-"""
+"""From the kernels' .npy to one Parquet file per cell, made again only if a cell has changed."""
 
 import json
 import math
@@ -126,9 +124,7 @@ def _fill(columns: dict[str, NDArray[Any]], slab: Slab, known: dict[str, list[st
 
 
 def convert(folder: Any, origin: Origin | None = None, *, whole: Container[str] | None = None) -> None:
-    """Bring ``samples/`` and the store's tables up to date with ``cells/``; DataError for a bad cell, or a full disk.
-    Cells whose files still have the names, sizes and times stored in their Parquet file are skipped.
-    """
+    """Bring ``samples/`` and the store's tables up to date with ``cells/``; DataError for a bad cell or a full disk."""
     root = folder_path(folder)
     files = _fingerprints(root)  # before anything is read: what changes meanwhile is read again the next time
     records = [cells.read_record(root, cell, launch, origin) for cell, launch in cells.finished_cells(root)]

@@ -60,9 +60,8 @@ def write_parquet(
 
 def _options(schema: Schema, differences: tuple[str, ...], runs: tuple[str, ...]) -> dict[str, Any]:
     """How each column is stored. Mostly distinct integers are stored as differences (DELTA_BINARY_PACKED): a dictionary
-    would only grow and be discarded, at three times the cost. They are not compressed either: that would save 2 % of
-    the size and cost a third of the reading time. Runs are stored plainly, because the compressor handles them at half
-    the cost of a dictionary.
+    would only grow and be discarded, at three times the cost. Nor are they compressed: that would save 2 % of the size
+    for a third of the reading time. Runs are stored plainly: the compressor handles them at half a dictionary's cost.
     """
     # BYTE_STREAM_SPLIT would be smaller for some columns, but Spark 4 cannot read it. Smallest and largest of each
     # column would cost a quarter of the writing, and no query here skips rows by them.

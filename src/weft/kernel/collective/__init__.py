@@ -62,9 +62,7 @@ class Collective(Kernel):
         return with_own(self.name, *study.collective.algorithm)
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
-        """Bytes of each part of one rank's memory; the C++ kernel counts the same parts.
-
-        ``send``, ``receive``: a block each, or p blocks if the call has one for every rank, at the largest size; twice
+        """``send``, ``receive``: a block each, or p blocks if there is one for every rank, at the largest size; twice
         that for ``vector``, in which every other double is a gap. ``counts``: counts and displacements of calls with
         unequal blocks; a second set of 64 bits where ints cannot count. ``guidelines``: the scratch buffer of mock-ups,
         the call at twice its size, at half of it, on half of the ranks. ``samples``: of every size and the barrier.

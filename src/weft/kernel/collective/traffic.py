@@ -94,8 +94,7 @@ class CollectiveTraffic(Combined):
         if self.collective in MESSAGE:
             return self.block_bytes
         if self.collective in ROOTED_BLOCKS:
-            # On the root's side all blocks of the other side cross; else those of this side do. One single node has the
-            # root.
+            # On the root's side all blocks of the other side cross; else those of this side. One single node has it.
             return self.block_bytes * (self.ranks - max(counts) if len(group) == 1 else min(inside, outside))
         if self.collective in WHOLE:
             return self.block_bytes * max(inside, outside)

@@ -57,7 +57,6 @@ class Exchange(Kernel):
         return Sweep(tuple((shape, common | {"m": m}) for shape, m in zip(shapes, lengths, strict=True)), notes)
 
     def program(self, study: Study) -> str:
-        """With Weft's all-to-alls where the study names one."""
         assert isinstance(study, ExchangeStudy)
         return with_own(self.name, study.exchange.algorithm)
 
@@ -69,11 +68,9 @@ class Exchange(Kernel):
         return sized, f"arrays have {percent(share)} of the size that the study asks for"
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
-        """Bytes of each part of one rank's memory; the C++ kernel counts the same parts.
-
-        ``unsorted``, ``sorted``: l_n = ceil(n / p) m-vectors each; of a sample sort, where a rank may receive more than
-        it sent, the upper bound of `regular_sampling`. The proof uses the same two. ``int buffers``: send
-        and receive of call B, l_n ints each. ``index``: the order from the local sort, a key and a position for each
+        """``unsorted``, ``sorted``: l_n = ceil(n / p) m-vectors each; of a sample sort, where a rank may receive more
+        than it sent, the upper bound of `regular_sampling`. The proof uses the same two. ``int buffers``: send and
+        receive of call B, l_n ints each. ``index``: the order from the local sort, a key and a position for each
         vector, if m > 1. ``counts``: counts and displacements, 4 p ints, and the starts of blocks. ``splitters``:
         samples of the sample sort; rank 0 has those of all ranks.
         """

@@ -12,8 +12,7 @@ from weft.study import Measure
 SMALLEST = 16_384
 LARGEST = 256 * 2**20  # larger than any cache: a larger copy has the same rate, that of memory, and only takes longer
 PIECE = 262_144  # larger sizes are also tried in pieces of so many bytes: MPI libraries copy so, which may be faster
-LARGE_FROM = 1_048_576
-"""From so many bytes on, pieces of a page are tried, too, and on x86 stores past the caches and ``rep movsb``."""
+LARGE_FROM = 1_048_576  # bytes from which also pieces of a page, and on x86 ``rep movsb`` and non-temporal stores
 TRIED_BYTES, FEWEST_TRIES, MOST_TRIES = 16_777_216, 2, 30
 """Bytes that the tries of one way copy in all, and how many tries there are at least and at most."""
 CALLS = 50  # calls of a size that are made at least, warm-up included

@@ -61,12 +61,10 @@ class Pairs(Kernel):
         return Sweep(tuple(values), tuple(notes))
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
-        """Bytes of each part of one rank's memory; the C++ kernel counts the same parts.
-
-        ``messages``: one of the largest size to send, one to receive; for a rate with ``places = "apart"`` a window of
-        them, in whole cache lines. ``samples``: a row for each sample of each round, size and concurrency (or 135 for a
-        summary), and three more for first contact, forward time and repeat; twice, because the data written are a copy.
-        The send and arrival time of each ping, until the clocks are corrected. The scratch of the stop rule.
+        """``messages``: one of the largest size to send, one to receive; for a rate with ``places = "apart"`` a window
+        of them, in whole cache lines. ``samples``: a row for each sample of each round, size and concurrency (or 135
+        for a summary), and three more for first contact, forward time and repeat; twice, because the data written are a
+        copy. The send and arrival time of each ping, until the clocks are corrected. The scratch of the stop rule.
         ``node report``: of matchings, what each node copies to report on itself.
         """
         most, sizes, modes = measure.max_samples, values["bytes"], 2 if values["contention"] else 1

@@ -42,9 +42,8 @@ def draw_matchings(
     leaf: Ints, pod: Ints | None, count: int, seed: int, network: Network | None = None, hosts: Ints | None = None,
     aim: Sequence[Ints] = (), apart: Collection[int] = (),
 ) -> list[Round]:  # fmt: skip
-    """Draw the rounds of a check. `leaf`, `pod`: leaf switch and pod (or group) of each node, shape (nodes,), or a leaf
-    for each where that is not known. `aim`: links of each part that every round should cross. `apart`: nodes that
-    should not meet each other.
+    """Draw the rounds of a check. `leaf`, `pod`: leaf switch and pod (or group) of each node, shape (nodes,); a leaf
+    for each where unknown. `aim`: links of each part for every round to cross. `apart`: nodes that should not meet.
     """
     dice = np.random.default_rng([seed, 41])
     levels = _levels(leaf, pod)

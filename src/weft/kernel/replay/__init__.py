@@ -82,7 +82,6 @@ class Replay(Kernel):
         return Sweep(tuple((shape, values) for shape in fitting))
 
     def program(self, study: Study) -> str:
-        """With Weft's all-to-alls where the study names one."""
         assert isinstance(study, ReplayStudy)
         return with_own(self.name, study.replay.algorithm)
 

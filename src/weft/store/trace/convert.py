@@ -103,8 +103,6 @@ def convert_trace(folder: TraceFolder) -> None:
 
 
 class _Rank:
-    """One rank on its way to Parquet."""
-
     def __init__(self, trace: RankTrace, numbers: Numbers) -> None:
         self.trace, self.numbers, self.own = trace, numbers, Definitions.of(trace.header)
         self.written, self.summarised, self.begin_ns, self.end_ns, self.inside_ns = 0, 0, 0, 0, 0

@@ -18,14 +18,12 @@ RAW, MADE, OPEN = "raw", "made", "open"
 
 
 class TraceRankRow(TypedDict):
-    """A rank: where it ran, and what its trace lacks (``missing``, in words; empty if nothing).
-
-    Times in ns; ``begin_ns`` and ``end_ns`` are its first and last on rank 0's clock, ``clock_error_ns`` is the
-    residual of the clocks, ``cost_ns`` what the tracer costs a call. ``summarised`` calls are counted, but have no
-    event of their own. ``cpus`` are those that the rank may run on, of the ``host_cpus``; ``load`` is the host's at
-    MPI_Init. In ``looked_ns`` from there on the rank was runnable without a processor for ``lost_ns``, its process had
-    ``own_ns`` of processor time, all on these processors ``busy_ns``, and a hypervisor took ``steal_ns`` of the host;
-    null: unknown.
+    """A rank: where it ran, and what its trace lacks (``missing``, in words; empty if nothing). Times in ns;
+    ``begin_ns`` and ``end_ns`` are its first and last on rank 0's clock, ``clock_error_ns`` is the residual of the
+    clocks, ``cost_ns`` what the tracer costs a call. ``summarised`` calls are counted, but have no event of their own.
+    ``cpus`` are those that the rank may run on, of the ``host_cpus``; ``load`` is the host's at MPI_Init. In
+    ``looked_ns`` from there on the rank was runnable without a processor for ``lost_ns``, its process had ``own_ns`` of
+    processor time, all on these processors ``busy_ns``, and a hypervisor took ``steal_ns`` of the host; null: unknown.
     """
 
     rank: int

@@ -42,11 +42,9 @@ PAYLOAD = 16  # offset of the part of a record whose meaning depends on its call
 NO_PEER = -1  # there is none, or it was not known yet (ANY_SOURCE)
 PROC_NULL = -3
 COMPLETE, COUNTS, MEMBERS, SITE, COMMUNICATOR, TARGETS = 1, 2, 3, 4, 5, 6
-"""Records that are no calls: a request's end, counts of a call, members, a call site's text, a communicator, the bytes
-of a call to some ranks."""
+"""No calls: a request's end, counts of a call, members, a site's text, a communicator, a call's bytes to some ranks."""
 BETWEEN_GROUPS, AS_PARENT, WITH_OTHERS = 1, 2, 4
-"""Traits of a communicator: it connects two groups; it has the members of the one that it was made from; some are
-processes of another program."""
+"""Of a communicator: it connects two groups; it has the members of its parent; some are of another program."""
 COUNTS_EACH, MEMBERS_EACH, TEXT_EACH, TARGETS_EACH = 6, 12, 48, 4
 WORLD, SELF = 1, 2  # numbers of MPI_COMM_WORLD and MPI_COMM_SELF in every rank's records
 FINISH = "completion"  # name of a request's completion among the calls

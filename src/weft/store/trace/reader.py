@@ -133,9 +133,7 @@ class RankTrace:
         return f"rank {self.header.rank}: {'; '.join(parts)}" if parts else ""
 
     def records(self, at_once: int = AT_ONCE) -> Iterator[Records]:
-        """Yield plausible records as written, shape (n,), times in ns of this rank's clock. Raises DataError: the file
-        cannot be read, or, at its end, the tracer's checksum is of other content.
-        """
+        """Plausible records, shape (n,), in ns of the rank's clock; DataError if unreadable, or by its checksum."""
         self.wrong_records = 0  # they are read more than once
         with file_errors(self.path), open_plain(self.path) as file:
             body_bytes = os.fstat(file.fileno()).st_size - layout.HEADER_BYTES
