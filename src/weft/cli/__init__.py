@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line: the verbs, no logic.
-
 Ctrl-C while the verbs are imported, or a second one while the first ends a command, prints no traceback.
 """
 

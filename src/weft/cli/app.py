@@ -24,8 +24,7 @@ from weft.files.shipped import LENT
 from weft.text import one_line, plain
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-LEAST_ADDRESSES = 4 << 30
-"""Bytes of addresses below which the libraries of tables end a process by a signal instead of an error."""
+LEAST_ADDRESSES = 4 << 30  # bytes; with fewer, the libraries of tables end a process by a signal, not an error
 NO_TABLES = frozenset({"run", "plan", "list", "fabric", "init", "doctor", "completion", "exec", "place", "route"})
 """Verbs that load none of those libraries, or only after what they are for: a run measures first."""
 #: What libraries say, in small letters.
@@ -183,9 +182,7 @@ def native(name: str) -> Callable[..., Any]:
 
 def use_utf8() -> None:
     """Start this command again in Python's UTF-8 mode where names of files have another encoding, as in the locale C.
-
-    DuckDB and Arrow take names as UTF-8. The output keeps the user's encoding, and what the command starts gets the
-    environment as it was.
+    DuckDB and Arrow need UTF-8. The output keeps the user's encoding; what the command starts, its environment.
     """
     if os.environ.get(AS_IT_WAS) is None and sys.getfilesystemencoding() != "utf-8":
         output = {"PYTHONIOENCODING": locale.getencoding(), **os.environ}

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from weft.doctor.probe import Probe
 
 
-WIDE = 80
-"""Columns from which on what was found stands beside its name."""
+WIDE = 80  # columns from which on what was found stands beside its name
 
 
 def doctor(*, on: str = "", mpicxx: str | None = None, format: Literal["text", "json"] = "text") -> int:

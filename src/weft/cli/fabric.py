@@ -247,8 +247,7 @@ def fit(
     machine, filled = machine_of(given, to)
     out, simulated = console(), model == "simulation"
     names, chosen = ([name.strip() for name in text.split(",") if name.strip()] for text in (parameters, cells))
-    wanted = "".join(letter for letter in calls.upper() if letter in "ABC")
-    measured = read_cells(to, wanted)
+    measured = read_cells(to, "".join(letter for letter in calls.upper() if letter in "ABC"))
     result = fit_cells(machine, measured, names, chosen, simulate=simulated, say=out.print)
     if output:
         write_fitted(given, result, output, simulated=simulated, filled=filled)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The papers' figures, computed again on simulated machines and compared with the printed ones.
-
 Each part is a module here with ``def compute(bench: Bench) -> Part``; the papers' figures are in the ``.toml`` files.
 """
 
@@ -104,9 +103,7 @@ def paper_text(seconds: float, *, below: bool = False) -> str:
 
 def time_or_status(row: CallRow | None) -> str:
     """The simulated time of a row, or its status if it has none."""
-    if row is None:
-        return "–"
-    return measured_seconds(row["median_s"]) if row["status"] == "ok" else str(row["status"])
+    return "–" if row is None else measured_seconds(row["median_s"]) if row["status"] == "ok" else str(row["status"])
 
 
 def row_of(

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Table 4.6: the three calls of the exchange, and why B takes longer than C with 1/1024 of its bytes.
-
 The time of a first call is linear in the cost c of a connection: T(c) = T_warm + c K. One simulation
 of each explanation gives K for every N, and c follows from row B by least squares on the logarithm, as any other fit.
 """

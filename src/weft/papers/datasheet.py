@@ -50,11 +50,8 @@ def _relative_errors(cells: Sequence[MeasuredCell], seconds: Sequence[float]) ->
 def simulate(cells: list[MeasuredCell], say: Callable[[str], None]) -> dict[Model, list[float]]:
     """Simulated seconds of the cells under each of SimGrid's models."""
     with tempfile.TemporaryDirectory(prefix="weft-sheets-") as scratch:
-        found: dict[Model, list[float]] = {}
-        for each in MODELS:
-            model = simulation_model(from_sheets(each), {}, cells, Path(scratch), say)
-            found[each] = model(np.array([]), range(len(cells))).tolist()
-        return found
+        models = {each: simulation_model(from_sheets(each), {}, cells, Path(scratch), say) for each in MODELS}
+        return {each: model(np.array([]), range(len(cells))).tolist() for each, model in models.items()}
 
 
 def values_of(cells: list[MeasuredCell], found: dict[Model, list[float]]) -> dict[str, float]:
@@ -130,8 +127,7 @@ def compute(bench: Bench) -> Part:
         f"Fitted were what no data sheet says: a node copies {format_rate(copies)}, and each message costs its "
         f"sender {format_seconds(asking)}. The penalties are SimGrid's own, from another machine.",
     )
-    nine = cells()
-    alone = simulate(nine, bench.say)
+    alone = simulate(nine := cells(), bench.say)
     of_alone = values_of(nine, alone)
     said = (*sentences, *filter(None, (sentence(of_alone), copies_sentence(nine, alone))))
     values = {"largest": largest, "mean": mean, "copy_rate": copies, "overhead": asking, **of_alone}

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Published all-to-alls of machines that nobody fitted: from presets, from two fitted cells, from the other machines.
-
 A simulated time is split into bytes and messages as its range is (:mod:`weft.analyse.ranges`). Two factors, one for
 either part, are fitted: to two cells of a machine, or to all cells of the other machines.
 """
@@ -54,8 +53,7 @@ class PublishedCell:
 
     def scaled(self, factors: Floats) -> "PublishedCell":
         """The cell with other times of its bytes and its messages, by factors of shape (2,)."""
-        rest_s = self.simulated_s - self.bytes_s
-        return replace(self, simulated_s=float(factors @ [self.bytes_s, rest_s]))
+        return replace(self, simulated_s=float(factors @ [self.bytes_s, self.simulated_s - self.bytes_s]))
 
 
 Cells = dict[str, list[PublishedCell]]
@@ -197,15 +195,13 @@ def missing_table(machines: Cells) -> Table:
     for key, cells in missed.items():
         sizes, errors = [cell.block_bytes for cell in cells], [cell.error for cell in cells]
         span = f"{relative_error(min(errors), 0)} to {relative_error(max(errors), 0)}"
-        blocks = f"{format_bytes(min(sizes))} to {format_bytes(max(sizes))}"
-        lines.append((*key, str(len(cells)), blocks, span))
+        lines.append((*key, str(len(cells)), f"{format_bytes(min(sizes))} to {format_bytes(max(sizes))}", span))
     columns = ("machine", "missing term", "where it appears", Number("cells"), "blocks", "error")
     return Table(f"Cells that two factors miss by over {percent(MISSED)} (simulated)", columns, tuple(lines))
 
 
 def missing_term(cell: PublishedCell, cells: Sequence[PublishedCell]) -> tuple[str, str]:
     """What the model of a cell lacks, and between which two cells of its table the error appears, as words.
-
     That is the nearest step in block, or else in nodes, where the published time changes otherwise than the simulated
     one by `STEP` of the error; where none does, the time errs as a whole.
     """

@@ -63,7 +63,6 @@ def without_buffers(fabric: Fabric) -> Fabric:
 
 def peer_buffers_that_explain() -> tuple[float, float]:
     """Range of bytes per pair of ranks for which exactly the cells marked ERR do not fit into a node.
-
     A node needs twice its array, and c bytes for each of its ranks and each rank of the job: 2 a + r p c. Cells that
     ran limit c from above, those marked ERR from below.
     """

@@ -16,13 +16,10 @@ WIDTH, SHORTEST = 40, 8
 BAR, BOUND = "█", "┃"
 CROWDED = "* more ranks than cores"
 KEY = f"{BAR} time   {BOUND} its lower bound"
-#: More bars than these say nothing at a glance.
-MOST_BARS = 9
+MOST_BARS = 9  # more bars than these say nothing at a glance
 WIDE, ROW, LABEL, TIME = 760, 62, 118, 150
-#: Width of a letter, and of the longest name, in pixels.
-LETTER, MOST_LABEL = 7.4, 260
-#: By this factor the last bar is longer than the first where it is drawn hot.
-HOT = 1.3
+LETTER, MOST_LABEL = 7.4, 260  # width of a letter, and of the longest name, in pixels
+HOT = 1.3  # by this factor the last bar is longer than the first where it is drawn hot
 
 
 class Bar(NamedTuple):
@@ -73,8 +70,7 @@ def draw_times(view: "RunView") -> Picture | None:
         return None
     ranged = "whisker: range of the launches' medians" if any(bar.low_s for bar in bars) else ""
     bound = "upright line: lower bound" if any(bar.bound_s for bar in bars) else ""
-    crowded = CROWDED if any(bar.crowded for bar in bars) else ""
-    key = "; ".join(filter(None, ("Bar: median", ranged, bound, crowded)))
+    key = "; ".join(filter(None, ("Bar: median", ranged, bound, CROWDED if any(bar.crowded for bar in bars) else "")))
     what = view.story.bars_of(view)
     longest = max((bar for bar in bars if not bar.crowded), key=lambda bar: bar.seconds, default=bars[0])
     hot = longest if longest.seconds > HOT * bars[0].seconds else None

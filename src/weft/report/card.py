@@ -23,8 +23,7 @@ GRADES = {"A": "green", "B": "", "C": "yellow", "D": "bold red"}
 
 def print_card(run: Any, out: Any = None) -> None:
     """Print the card of a run folder (or `RunView`) whose tables exist, as wide as the terminal."""
-    view = run if isinstance(run, RunView) else load_view(run)
-    print_rows(card_of(view), out or console(120))
+    print_rows(card_of(run if isinstance(run, RunView) else load_view(run)), out or console(120))
 
 
 def print_rows(card: Card, out: Any, *below: Any) -> None:
@@ -96,8 +95,7 @@ def breakdowns(view: RunView) -> list[list[BreakdownRow]]:
 
 def explained(view: RunView) -> list[list[BreakdownRow]]:
     """Those that the run claims, of a run that has some. Raises DataError: nothing was explained."""
-    found = breakdowns(view)
-    if not found:
+    if not (found := breakdowns(view)):
         raise DataError(
             f"{view.path}: no all-to-all of this run has a breakdown",
             "measure a study of the kernel exchange (data = contention) or collective (Alltoall, Alltoallv), on two "

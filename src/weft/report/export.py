@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run as JSON and CSV, and in formats of other tools: the OSU benchmarks' columns, ReFrame's log, OpenMetrics, LaTeX.
-
-JSON is of schema weft-show/1, described field by field in docs/dev/show-json.md: fields may be added within a version;
-none is renamed, removed or changed in meaning.
+JSON is of schema weft-show/1 (docs/dev/show-json.md): fields may be added within a version; none changes or goes.
 """
 
 import json
@@ -30,8 +28,7 @@ Format = Literal["osu", "reframe", "openmetrics"]
 OSU_COLUMNS = (("# Size", -10), ("Avg Latency(us)", 20), ("Min Latency(us)", 20), ("Max Latency(us)", 20),
                ("Iterations", 12))  # fmt: skip
 """Names and widths as the OSU benchmarks print them with ``-f`` (``osu_util_mpi.c``: the size to the left)."""
-OSU_STREAM_COLUMNS = (("# Size", -10), ("Bandwidth (MB/s)", 20))
-"""The same of ``osu_bw``, which has no others."""
+OSU_STREAM_COLUMNS = (("# Size", -10), ("Bandwidth (MB/s)", 20))  # the same of ``osu_bw``, which has no others
 REFRAME_FIRST = ("result", "job_completion_time")
 REFRAME_COLUMNS = (
     "descr", "env_vars", "environ", "exclusive_access", "extra_resources", "job_completion_time_unix", "job_exitcode",
@@ -71,7 +68,6 @@ def export(view: RunView, format: Format) -> str:
 
 def as_osu(view: RunView) -> str:
     """A block for each call and shape as its OSU program prints one: means of all samples, as there.
-
     Calls have the columns of ``osu_alltoall -f`` in microseconds, streams those of ``osu_bw``: bytes over time in units
     of 10^6 B/s. The size is that of a message or block, and no block has one twice. Blocks of first calls, which OSU
     leaves out, follow the others: a reader that takes a size's first line takes a warm one.

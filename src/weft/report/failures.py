@@ -8,6 +8,7 @@ from weft.fabric.nodeset import fold_for_people
 from weft.format import format_factor, plural, times_text
 from weft.report.tabular import Table, Words
 from weft.route.given import Failure, Failures
+from weft.store.tables import grouped
 from weft.words.card import Card, say
 
 SHOWN, EVEN = 10, 0.005  # rows; a factor off 1 that prints as 1
@@ -21,8 +22,7 @@ def claim_failures(found: Failures, bound: tuple[float, str], file: str) -> list
         first = cuts[0]
         more: dict[str, Any] = {"hosts": list(first.cut), "pairs": first.lost, "alike": len(cuts) - 1}
         claims.append(make_claim("failure.cuts-off", "answer", first.name, len(first.cut), "count", **more))
-    worst = slowest_failure(found)
-    if worst is None or found.factor(worst) <= 1 + EVEN:
+    if (worst := slowest_failure(found)) is None or found.factor(worst) <= 1 + EVEN:
         return claims or [make_claim("failure.harmless", "answer", cables=len(found.each))]
     alike = sum(abs(each.time - worst.time) <= EVEN * worst.time for each in whole) - 1
     claims.append(make_claim("failure.slows", "answer", worst.name, found.factor(worst), "factor", alike=alike))
@@ -46,10 +46,7 @@ def failures_card(found: Failures, claims: list[ClaimRow], title: str) -> Card:
 
 def failures_table(found: Failures) -> Table:
     """The worst failures, those alike in one row."""
-    groups: dict[tuple[Any, ...], list[Failure]] = {}
-    for each in found.each:
-        groups.setdefault((each.lost, round(each.time, 3), each.levels), []).append(each)
-    alike = list(groups.values())
+    alike = list(grouped(found.each, lambda each: (each.lost, round(each.time, 3), each.levels)).values())
     rows: list[tuple[str, ...]] = []
     for group in alike[:SHOWN]:
         first, more = group[0], f" and {len(group) - 1:,} more" if len(group) > 1 else ""

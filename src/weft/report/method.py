@@ -12,6 +12,7 @@ from weft.kernel.registry import kernel_named
 from weft.report.intervals import interval_meaning
 from weft.report.view import RunView
 from weft.store.rows import LAUNCH_TABLE, MEASURED, RANK_TABLE, SEGMENT_TABLE, MeasuredRow, RankRow, SegmentRow
+from weft.store.tables import grouped
 
 Facts = list[tuple[str, str]]
 SPAN, LONGEST = "last end minus first start over the ranks", "longest duration of a rank"
@@ -114,12 +115,10 @@ def clocks(cells: Iterable[MeasuredRow], warm: Sequence[CallRow]) -> str:
         "shared": "on one host its monotonic clock, which all ranks share",
         "tree": "across hosts offsets measured along a tree of nodes",
     }
-    rows = [row for row in cells if row["clock_method"]]
-    if not rows:
+    if not (rows := [row for row in cells if row["clock_method"]]):
         return "not recorded"
     methods = "; ".join(names.get(method, method) for method in sorted({str(row["clock_method"]) for row in rows}))
-    worst = max(row["clock_residual_ns"] or 0 for row in rows)
-    if not worst:
+    if not (worst := max(row["clock_residual_ns"] or 0 for row in rows)):
         return methods
     local = sum(row["definition"] != "global" for row in warm)
     taken = ". Where that was over 10 % of a time, the longest duration of a rank is taken"
@@ -171,13 +170,11 @@ def _distinct(values: Iterable[str]) -> str:
 
 def binding(ranks: Iterable[RankRow]) -> str:
     """The binding of the ranks, as they read it from the system."""
-    launches: dict[str, list[tuple[str, str]]] = {}
-    for row in ranks:
-        launches.setdefault(row["launch_id"], []).append((row["host"], row["cpus"]))
-    if not launches:
+    if not (launches := grouped(ranks, lambda row: row["launch_id"])):
         return "unknown"
     alone = sum(
-        len(set(found)) == len(found) and all(cpus and not {"-", ","} & set(cpus) for _, cpus in found)
+        len({(row["host"], row["cpus"]) for row in found}) == len(found)
+        and all(row["cpus"] and not {"-", ","} & set(row["cpus"]) for row in found)
         for found in launches.values()
     )
     if alone == len(launches):

@@ -65,9 +65,7 @@ class Front:
 
 def write(folders: Sequence[Any], path: Path, *, formats: Collection[str] = (), front: Front | None = None) -> Path:
     """Write the page, and its figures as files of some ``formats`` (svg, pdf, png) into ``figures/``; the path.
-
-    Raises DataError: a run cannot be read, or the page cannot be written, or its figures would be written out of the
-    run's folder. Raises WeftError: no run was given.
+    DataError: a run cannot be read, the page not written, or figures would leave the run's folder. WeftError: no run.
     """
     if not folders:
         raise WeftError("no run was given to report on", "weft report RUN... -o report.html")
@@ -93,10 +91,9 @@ def all_figures(view: RunView) -> Figures:
 def render(views: Sequence[RunView], figures: Sequence[Figures], front: Front | None = None) -> str:
     """The page's HTML."""
     runs = [_run(index, view, own) for index, (view, own) in enumerate(zip(views, figures, strict=True))]
-    names = list(dict.fromkeys(view.titled(view.name) for view in views))
     return fill(
         "page.html",
-        title=front.card.title if front else " · ".join(names),
+        title=front.card.title if front else " · ".join(dict.fromkeys(view.titled(view.name) for view in views)),
         runs=runs,
         meaning=meaning(views, [table for run in runs for table in run["tables"]]),
         shared=shared(views),

@@ -21,8 +21,7 @@ from weft.store.tables import TableOf, read_table
 Floats = NDArray[np.float64]
 #: Order of the modes in figures: isolated pairs show most about the network, all at once most about a job.
 MODES = {"isolated": "one pair at a time", "node": "one pair per node at a time", "all": "all pairs of a round at once"}
-#: A mode that measured fewer of the pairs than this share is a sample: its matrices would be mostly empty.
-WHOLE = 0.5
+WHOLE = 0.5  # a mode that measured fewer of the pairs than this share is a sample: its matrices would be mostly empty
 
 
 def _of_largest(table: TableOf[P]) -> cached_property[list[P]]:

@@ -64,8 +64,7 @@ def memory_tables(plan: Plan, names: Sequence[str] | None = None) -> list[Table]
 
 def bound_of(cell: Cell) -> tuple[str, str]:
     """Lower bound and its name as text; its range and what makes it one where the model leaves something out."""
-    bound = cell.bound
-    if bound is None or not bound.effects:
+    if (bound := cell.bound) is None or not bound.effects:
         return (format_seconds(bound.seconds), bound.name) if bound else ("-", "")
     return f"{format_seconds(bound.seconds)} to {format_seconds(bound.most_s)}", f"{bound.name}; {bound.causes}"
 

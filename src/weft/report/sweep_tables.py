@@ -13,8 +13,7 @@ from weft.report.intervals import bound_text, by_root, interval_heading, root_te
 from weft.report.tabular import Column, Table, Words, make_table
 from weft.report.view import RunView, Story
 
-#: Most lines whose rates of few sizes are printed side by side; of more, each has rows of its own.
-MOST_ACROSS = 4
+MOST_ACROSS = 4  # most lines whose rates of few sizes are printed side by side; of more, each has rows of its own
 
 
 def time_table(title: str, lines: Sequence[Line]) -> Table:

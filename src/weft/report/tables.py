@@ -24,8 +24,7 @@ from weft.words.card import say
 
 #: A table of more rows is shown with so many at either end: they come in twos, a time and its bound.
 MOST_ROWS, AT_EITHER_END = 60, 20
-#: So many findings are printed without ``--all``, and so many links of a cell.
-MOST_FINDINGS, MOST_LINKS = 5, 8
+MOST_FINDINGS, MOST_LINKS = 5, 8  # so many findings are printed without ``--all``, and so many links of a cell
 STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 Format = Literal["text", "md", "csv", "json", "latex", "osu", "reframe", "openmetrics"]
 

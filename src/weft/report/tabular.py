@@ -11,11 +11,9 @@ from typing import Any, TypeAlias, TypeVar
 
 from weft.text import csv_field, markdown_cell, markdown_text
 
-#: Lines of a cell in a terminal's table; where words need more, the table is a list.
-MOST_LINES = 3
+MOST_LINES = 3  # lines of a cell in a terminal's table; where words need more, the table is a list
 Row = TypeVar("Row")
-#: Heading, second heading, and the text of a row.
-Column: TypeAlias = tuple[str, str, Callable[[Row], str]]
+Column: TypeAlias = tuple[str, str, Callable[[Row], str]]  # heading, second heading, and the text of a row
 _UNIT = re.compile(r"(?<=\d) (?=(?:[kMGT]?i?B(?:/s)?|s|ms|us|ns|%|x)(?!\w))")
 
 

@@ -68,8 +68,7 @@ class TraceView:
     def draw_activity(self) -> Picture | None:
         """The lanes of all ranks over time; None if nothing was recorded."""
         table = read_table(self.path, traces.ACTIVITY.name)
-        columns = int((table["lane"].to_numpy() == 0).sum())
-        if not columns:
+        if not (columns := int((table["lane"].to_numpy() == 0).sum())):
             return None
         shares = {kind: table[kind].to_numpy().astype(np.float64).reshape(-1, columns) for kind in COLOURS}
         ranks, seconds = table["rank"].to_numpy()[::columns].tolist(), float(table["end_s"].to_numpy()[-1])
@@ -164,12 +163,11 @@ def _communicators(view: TraceView) -> Table:
 
 
 def _late(view: TraceView) -> Table:
-    rows = sorted(view.late, key=lambda row: -row["caused_s"])[:MOST]
     shown = [
         (f"{row['rank']:,}", view.nodes[row["node"]], format_seconds(row["caused_s"]), f"{row['last']:,}",
          percent(row["imbalance_s"] / row["caused_s"]), format_seconds(row["waited_s"]),
          format_seconds(row["mpi_s"]), format_seconds(row["compute_s"]))
-        for row in rows
+        for row in sorted(view.late, key=lambda row: -row["caused_s"])[:MOST]
         if row["caused_s"] > 0
     ]  # fmt: skip
     columns = (

@@ -30,8 +30,7 @@ from weft.words.card import headline, say
 if TYPE_CHECKING:
     from weft.report.bars import Bar
 
-#: Names of the papers' calls, each behind its letter.
-CALLS = {letter: f"{letter}. {name}" for letter, name in NAMES_OF_CALLS.items()}
+CALLS = {letter: f"{letter}. {name}" for letter, name in NAMES_OF_CALLS.items()}  # of the papers' calls
 
 
 class Story:

@@ -127,8 +127,7 @@ def in_turn(steps: Iterable[tuple[int, int, int]]) -> Requests:
     for step, request, size in steps:
         slot = place = 0
         if step == ENDED:
-            slot = used.pop(request, -1)
-            if slot >= 0:
+            if (slot := used.pop(request, -1)) >= 0:
                 free.append(slot)
                 pending.discard(request)
         elif step != CAME:
@@ -247,8 +246,6 @@ def common_of(
 
 def vector_calls(own: Columns, together: Ints) -> list[tuple[int, Call]]:
     """Of collective calls, indices of shape (calls,), those with a count for each member, and which each is."""
-    comm = own["comm"][together]
-    turn = turns(comm)
-    listed = OF_VECTORS[own["call"][together]]
-    keys = zip(comm[listed].tolist(), turn[listed].tolist(), strict=True)
+    comm, listed = own["comm"][together], OF_VECTORS[own["call"][together]]
+    keys = zip(comm[listed].tolist(), turns(comm)[listed].tolist(), strict=True)
     return list(zip(together[listed].tolist(), keys, strict=True))

@@ -23,8 +23,7 @@ Fields: TypeAlias = dict[str, int]  # fields of a record by name
 COUNTED = calls_of("AllToAllV", "AllToAllW") | calls_of("AllToAllV", "AllToAllW", wrapper="Started")
 """Calls with bytes for each member, of which the format keeps the sum."""
 ENDS = ("MpiIsendComplete", "MpiIrecv", "MpiRequestCancelled", "NonBlockingCollectiveComplete")
-MOST_HELD = 1 << 20
-"""Records held for the end of a non-blocking collective call; beyond it, the call stays without its sizes."""
+MOST_HELD = 1 << 20  # records held for the end of a non-blocking collective; beyond it, the call stays without sizes
 QUIET = (
     "Abort", "Address", "Aint_", "Alloc_mem", "Attr_", "Buffer_", "Cart_coords", "Cart_get", "Cart_rank", "Cart_shift",
     "Cartdim", "Comm_compare", "Comm_get", "Comm_group", "Comm_rank", "Comm_remote", "Comm_set", "Comm_size",
@@ -67,7 +66,6 @@ class _Open:
 
 class RankCalls:
     """Turns the events of a rank's threads into its records.
-
     A non-blocking collective call is described at its end only, so what follows its start is held until then.
     `to_ns`: a time of the archive in ns. `left_out`: regions named ``MPI_...`` that Weft's traces do not have, by
     name; most of them move nothing. `shared_evenly`: calls whose bytes to each member are not known.
@@ -143,8 +141,7 @@ class RankCalls:
         return (1 if known.number == SELF else world) if known.members is None else len(known.members)
 
     def _place(self, event: Any, peer: int) -> Fields:
-        known = self._known.get(id(event.communicator))
-        if known is None:
+        if (known := self._known.get(id(event.communicator))) is None:
             return {"comm": 0, "peer": NO_PEER}
         return {"comm": known.number, "peer": self.rank if known.number == SELF else known.world(peer)}
 
@@ -190,8 +187,7 @@ class RankCalls:
         elif kind == "MpiRequestCancelled":
             call.ends.append(own | {"flags": int(Flag.CANCELLED)})
         else:
-            what = self._operation(event)
-            start |= what
+            start |= (what := self._operation(event))
             call.ends.append(what | own)
 
     def _operation(self, event: Any) -> Fields:
@@ -256,12 +252,10 @@ def _places(package: Any, archive: Any, path: Path) -> tuple[dict[int, tuple[int
     of_process = {id(location.group): rank for rank, location in enumerate(first)}
     threads = Counter[int]()
     for location in archive.definitions.locations:
-        rank = of_process.get(id(location.group))
-        if rank is not None and id(location) not in places:
+        if (rank := of_process.get(id(location.group))) is not None and id(location) not in places:
             threads[rank] += 1
             places[id(location)] = (rank, threads[rank])
-    hosts = [str(getattr(each.group.system_tree_parent, "name", "") or "unknown") for each in first]
-    return places, hosts
+    return places, [str(getattr(each.group.system_tree_parent, "name", "") or "unknown") for each in first]
 
 
 def _communicators(package: Any, archive: Any, ranks: int) -> dict[int, Known]:
@@ -271,8 +265,7 @@ def _communicators(package: Any, archive: Any, ranks: int) -> dict[int, Known]:
     all_ranks = next(each for each in archive.definitions.groups if each.group_type == kinds.COMM_LOCATIONS)
     rank_of = {id(location): rank for rank, location in enumerate(all_ranks.members)}
     for number, definition in enumerate(archive.definitions.comms, 3):
-        group = getattr(definition, "group", None)
-        if group is None:
+        if (group := getattr(definition, "group", None)) is None:
             continue  # between two groups
         if group.group_type == kinds.COMM_SELF:
             found[id(definition)] = Known(SELF, None)

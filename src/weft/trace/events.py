@@ -92,8 +92,7 @@ def ranks_columns(folder: TraceFolder) -> Iterator[tuple[int, Columns]]:
         known = np.array([NUMBERS.get(name, COMPLETE) for name in call.dictionary.to_pylist()], np.int64)
         columns["call"] = known[call.indices.to_numpy()]
         ranks = columns.pop("rank")
-        first = [0, *(np.flatnonzero(np.diff(ranks)) + 1), len(ranks)]
-        for begin, end in pairwise(first):
+        for begin, end in pairwise([0, *(np.flatnonzero(np.diff(ranks)) + 1), len(ranks)]):
             yield int(ranks[begin]), {name: column[begin:end] for name, column in columns.items()}
 
 

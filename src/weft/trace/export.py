@@ -115,8 +115,7 @@ class _Archive:
     def write(self, folder: TraceFolder) -> int:
         for rank, event in each_event(folder):
             if not event.flags & Flag.SUMMARY and rank in self._processes:
-                key = (rank, event.thread)
-                if key not in self._threads:
+                if (key := (rank, event.thread)) not in self._threads:
                     place = self._location(*key) if event.thread else self._first[rank]
                     self._threads[key] = _Location(self, self._archive.event_writer_from_location(place))
                 self._threads[key].add(event)
@@ -227,8 +226,7 @@ class _Location:
 def write_perfetto(folder: TraceFolder, path: Path) -> int:
     """Write all calls but summaries as trace events in us since the first; how many. DataError."""
     sites = {row["site"]: row["text"] for row in SITES.read(folder.path)}
-    rows = TRACE_RANKS.read(folder.path)
-    if not rows:
+    if not (rows := TRACE_RANKS.read(folder.path)):
         raise DataError(f"{folder.path} has no rank", "weft trace -o RUN -- mpirun -n 4 ./application makes a trace")
     first = min((row["begin_ns"] for row in rows if row["events"]), default=0)
     part = path.with_name(path.name + ".part")

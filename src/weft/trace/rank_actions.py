@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """From a trace to the script of its replay: who sends what to whom, in which order, after how much computation.
-
 A first pass over all ranks collects what a rank's own events do not tell: which messages were both sent and received,
 and the counts of vector calls at the ranks that only receive. A second one writes each rank's actions.
 """
@@ -25,7 +24,6 @@ from weft.trace.events import Columns, Event, Group, Layers, counts_of, groups_o
 
 class RankWriter:
     """Makes the actions of a rank.
-
     `left_out`: number of calls without an action that moved something or held somebody up, by name. `messages`:
     messages to others, and for a collective call one to each other member. `direct`: those of them that calls of
     `DIRECT` send. `computed_ns`: time between calls.
@@ -150,8 +148,7 @@ class RankWriter:
             if event in rows:
                 row: dict[str, Any] = {name: int(column[event]) for name, column in own.items()}
                 row["call"] = CALLS[row["call"]]
-                given = self._common.given.get(key, {})
-                numbers = self._vector(Event(**row), self._groups[key[0]], given)
+                numbers = self._vector(Event(**row), self._groups[key[0]], self._common.given.get(key, {}))
                 for name, number in zip(("peer", "bytes", "received", "value"), numbers, strict=True):
                     made[name][rows[event]] = number
 

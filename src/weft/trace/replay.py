@@ -59,8 +59,7 @@ def prepare(trace: Path, fabrics: list[Fabric], asked: Asked) -> tuple[Path, Mad
 def fewest_nodes(fabric: Fabric, ranks: int) -> int:
     """The fewest nodes that hold the ranks equally, one a core. Raises StudyError: the fabric has too few."""
     cores = fabric.node.cores or 1
-    nodes = divisor_from(ranks, -(-ranks // cores))
-    if nodes > len(fabric.hosts):
+    if (nodes := divisor_from(ranks, -(-ranks // cores))) > len(fabric.hosts):
         raise StudyError(
             f"{fabric.name} has {plural(len(fabric.hosts), 'node')} of {plural(cores, 'core')}, and the application "
             f"had {plural(ranks, 'rank')}: an equal share of one rank a core needs {plural(nodes, 'node')}",

@@ -33,7 +33,6 @@ def take_trace(
     command: Sequence[str], into: Path, most_bytes: int, mpicxx: str | None, say: Callable[[str], None]
 ) -> int:
     """Run a command under the tracer and return its exit code; what was recorded of a failed one is kept.
-
     `mpicxx`: C++ compiler wrapper of the application's MPI; None: the one beside the starter. Raises StudyError: the
     folder is not empty, or the program cannot have ranks. Raises DataError: the folder cannot be written, or no rank
     wrote a trace of a success. Raises LaunchError: no such starter or MPI, or the tracer is not built.

@@ -109,8 +109,7 @@ class Machine:
         if name == "sched.matrix" and block_bytes < SMALL and p_node > 1:
             name = "node.multi"
         if name == "sched.matrix" or name.startswith("flat"):
-            cut = name == "sched.matrix" and block_bytes <= MOST_CUT
-            parts = max(1, -(-block_bytes // PART)) if cut else 1
+            parts = max(1, -(-block_bytes // PART)) if name == "sched.matrix" and block_bytes <= MOST_CUT else 1
             own = p - 1 if name == "flat.pairwise" else parts * (p - p_node)
             return self._sent(parts * p_node * (p - p_node), block_bytes / parts, own) + self.latency_s
         if name == "node.multi":
@@ -134,7 +133,6 @@ class Machine:
 
     def least_seconds(self, nodes: int, ranks_per_node: int, block_bytes: int) -> float:
         """A time that no schedule of an ``MPI_Alltoall`` beats, whatever it gathers, hides or forwards.
-
         Each node sends what its ranks have for the others, P (p - P) m bytes. A node that sends k messages reaches k
         others itself; all that it has for each of the rest, P^2 m bytes, is sent again by some other node. So on
         average over the nodes an adapter has k messages and P (p - P) m + (N - 1 - k) P^2 m bytes, and the
@@ -187,8 +185,8 @@ class MachineFile(BaseModel):
 
     def machine(self, fabric: Fabric) -> Machine:
         """The model's numbers; a step of a barrier within a node is that of the fabric file."""
-        rates = self.rate_bytes_per_s, self.copy_rate_bytes_per_s
-        return Machine(self.gap_s, self.one_way_s, *rates, fabric.node.latency or 0.0)
+        step_s = fabric.node.latency or 0.0
+        return Machine(self.gap_s, self.one_way_s, self.rate_bytes_per_s, self.copy_rate_bytes_per_s, step_s)
 
 
 def read_machine(path: Path) -> MachineFile:

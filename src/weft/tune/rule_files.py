@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A selection table as a rule file of an MPI library, for those who do not preload ``libweft.so``.
-
 Libraries know a communicator's size and nothing of nodes, so rules become areas of ranks and bytes. A table is read as
 ``libweft.so`` reads it, by the first rule that matches: a grid of areas between all ranges' ends.
 
@@ -211,8 +210,7 @@ def _of_sizes(ranks: Ranks, otherwise: Tree, left_out: list[str]) -> Tree:
     """What a number of ranks does at each size; the library's own rules where the table has no other."""
     found: Tree = {}
     for sizes in ranks.of:
-        function = MPICH_NAMES.get(sizes.of)
-        if not function and sizes.of != PMPI:
+        if not (function := MPICH_NAMES.get(sizes.of)) and sizes.of != PMPI:
             left_out.append(f"alltoall on {ranks.words} ranks, {sizes.words} bytes: MPICH has no {sizes.of}")
         if sizes.low <= LARGEST:
             found[_until("avg_msg_size", sizes.high)] = {f"algorithm={function}": {}} if function else otherwise

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rules of a selection table from a run: algorithms shown to beat the library's own; and who wins where, as text.
-
 Only what was measured becomes a rule: the nodes and ranks of the cells, and the sizes from the first to the last of a
 row of measured sizes with one winner. Between two sizes with different winners, below the smallest and above the
 largest, the library's own algorithm runs. So nothing is extrapolated, of Bruck's or of any other.
@@ -72,8 +71,7 @@ class Choice:
     @property
     def mean_bytes(self) -> tuple[int, int]:
         """The mean block, from to: that of a skewed call is known within 2 %, since blocks are whole bytes."""
-        pattern = self.op.partition("-")[2]
-        if not pattern:
+        if not (pattern := self.op.partition("-")[2]):
             return self.block_bytes, self.block_bytes
         mean = self.block_bytes / peak_of(pattern, self.ranks)
         return math.floor(0.98 * mean), math.ceil(1.02 * mean)
@@ -86,7 +84,6 @@ class Choice:
 
 def choices(view: RunView) -> list[Choice]:
     """The best algorithm at each measured size, in the order of op, shape and size.
-
     On a real fabric an algorithm must win by the rules of `weft.analyse.winners`, in four launches or more, and by 5 %
     at the near end of the interval; the times of a model repeat exactly, so one launch and 3 % will do.
     """
@@ -100,8 +97,7 @@ def choices(view: RunView) -> list[Choice]:
         rows = {name: row for name, row in every.items() if name == DEFAULT or is_own(name)}
         if DEFAULT not in rows or len(rows) < 2:
             continue
-        op, nodes, ranks, size = place
-        winner = shown.get(place)
+        (op, nodes, ranks, size), winner = place, shown.get(place)
         best = winner["algorithm"] if winner else DEFAULT
         if view.plan.is_model:
             best = min(rows, key=lambda name: rows[name]["median_s"])
@@ -156,9 +152,8 @@ def _class_of(skew: float, skews: Sequence[float]) -> tuple[float, float] | None
     if len(skews) < 2:
         return None
     at = skews.index(skew)
-    low = math.sqrt(skews[at - 1] * skew) if at else 0.0
     high = math.sqrt(skew * skews[at + 1]) if at + 1 < len(skews) else skew * math.sqrt(skew / skews[at - 1])
-    return low, high
+    return math.sqrt(skews[at - 1] * skew) if at else 0.0, high
 
 
 def _rule(some: Sequence[Choice], skews: Sequence[float]) -> Rule:

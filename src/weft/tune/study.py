@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What ``weft tune`` measures: the library's all-to-alls and Weft's interleaved, ``auto`` beside all others, a probe.
-
 The probe measures the numbers of the cost model: LogGP's parameters, from the times of the kernel `probe`.
 
 With t(k) the time of k messages of b bytes back to back, T(s) that of k messages of s bytes from each of P ranks, and
@@ -93,7 +92,6 @@ ranks_per_node = {ranks}
 
 def candidates(ranks_per_node: int) -> list[str]:
     """The algorithms that are worth measuring with so many ranks on a node.
-
     With one rank on a node those that know the nodes have nothing to gather. With several, one of them sends for all
     in 1 to 64 stages, which keeps messages in order, or all of them send, in one stage and in the usual number.
     """
@@ -147,7 +145,6 @@ def checking_study(fabric: Fabric, what: What, table: Path) -> str:
 
 
 def _written(fabric: Fabric, kind: str, title: str, what: What, others: Sequence[str], more: str = "") -> str:
-    algorithms = [DEFAULT, *ordered(fabric, max(what.nodes), what.ranks_per_node, 512), *others]
     return STUDY.format(
         # A model's ranks can start at one time exactly. After a barrier they start as unevenly as what was simulated
         # before left them: one algorithm then differs from itself by 3 % at a few bytes.
@@ -157,7 +154,7 @@ def _written(fabric: Fabric, kind: str, title: str, what: What, others: Sequence
         launches=what.launches,
         calls=json.dumps(list(what.calls)),
         sizes=json.dumps(list(what.sizes)),
-        algorithms=json.dumps(algorithms),
+        algorithms=json.dumps([DEFAULT, *ordered(fabric, max(what.nodes), what.ranks_per_node, 512), *others]),
         more=more + (f'patterns = ["equal", "{PATTERN}"]\nskew = {list(what.skew)}\n' if what.skew else ""),
         nodes=list(what.nodes),
         ranks=what.ranks_per_node,

@@ -56,7 +56,6 @@ class Asked:
 
 class Tuning:
     """One fabric and what to measure on it.
-
     `asked`: what to measure; empty parts for the defaults. `into`: the run folder; None for ``runs/tune-FABRIC``.
     `machine`: numbers of the cost model that were probed; those of the fabric file if None. Raises StudyError: a size
     is none, a number is under 1, or the number of ranks on a node is not known. Raises FabricError: the fabric file
@@ -66,8 +65,7 @@ class Tuning:
     def __init__(self, on: str, asked: Asked, into: Path | None, machine: Path | None = None) -> None:
         _refuse_mistakes(asked)
         self.on, self.fabric = on, complete(load_fabric(on), read_host())
-        ranks = asked.ranks_per_node or self.fabric.node.cores
-        if ranks is None:
+        if (ranks := asked.ranks_per_node or self.fabric.node.cores) is None:
             raise StudyError(f"{self.fabric.path}: node.cores is not stated", "give --ranks-per-node")
         nodes, sizes = tuple(asked.nodes) or (len(self.fabric.hosts),), tuple(asked.sizes) or study.SIZES
         launches = asked.launches or (1 if self.fabric.is_model else study.LAUNCHES)
@@ -109,8 +107,7 @@ class Tuning:
     def go(self, output: Path, mpicxx: str | None = None) -> int:
         """Measure, or continue; print the winners; write the table. The run's exit code, or WeftError."""
         code, view = self._measured(self.into, study.tuning_study(self.fabric, self.what), mpicxx)
-        found = rules.choices(view)
-        table = table_of(view)
+        found, table = rules.choices(view), table_of(view)
         write_if_changed(table, output)
         self._show(view, found, output)
         count = sum(rule.algorithm != PMPI for rule in table.rules)
@@ -118,8 +115,7 @@ class Tuning:
         return code
 
     def _show(self, view: RunView, found: Sequence[rules.Choice], output: Path) -> None:
-        claims = rules.tuning_claims(found, str(output), view)
-        card = Card.of(f"tune on {self.fabric.name}", run_facts(view), claims)
+        card = Card.of(f"tune on {self.fabric.name}", run_facts(view), rules.tuning_claims(found, str(output), view))
         table = rules.winners_table(view.titled(f"What to take on {self.fabric.name}"), found, self.fabric)
         notes = tuple(rules.prediction_errors(found, self.fabric))
         print_rows(card, console(160), terminal(table))
@@ -190,12 +186,10 @@ def table_of(view: RunView) -> SelectionTable:
 
 def learn(on: str, output: Path, ranks: int | None, into: Path | None, against: Sequence[Path], simulate: bool) -> int:
     """Probe a node pair of a fabric and write what it found; the exit code. StudyError for one node, or WeftError."""
-    tuning = Tuning(on, Asked(ranks_per_node=ranks), into)
-    fabric = tuning.fabric
+    fabric = (tuning := Tuning(on, Asked(ranks_per_node=ranks), into)).fabric
     if len(fabric.hosts) < PAIR:
         raise StudyError(f"{fabric.name} has one node: a network is probed between two", "name a fabric of two or more")
-    given = load_fabric(on)
-    refuse_path(given, output)
+    refuse_path(given := load_fabric(on), output)
     code, view, found = tuning.measure_probe()
     machine, filled = machine_of(given, view.path)
     source = f"fitted to the probe {view.path.name} on {PAIR} of {len(fabric.hosts)} nodes (weft fabric learn)"

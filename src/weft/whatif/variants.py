@@ -16,8 +16,7 @@ from weft.report.figures import Picture
 from weft.report.tabular import Table, Words
 from weft.trace.replay import Asked
 
-ROUNDED = 0.005
-"""By so much a simulated time may be below its bound: times of computing are rounded to ns, rates by the simulator."""
+ROUNDED = 0.005  # share of its bound that a time may be below it: computing is rounded to ns, rates by the simulator
 
 
 @dataclass(frozen=True)
@@ -91,8 +90,7 @@ def with_network(fabric: Fabric, variant: str, **changes: Any) -> Fabric:
     """The machine with another network, and the text of a file that describes it, as its run keeps it."""
     section = fabric.network
     assert section is not None
-    dump = changes.get("dump", section.dump)
-    if dump is not None:
+    if (dump := changes.get("dump", section.dump)) is not None:
         beside = fabric.path.parent.resolve()
         files = {key: str(beside / name) for key in ("file", "tables", "names") if (name := getattr(dump, key))}
         changes["dump"] = dump.model_copy(update=files)

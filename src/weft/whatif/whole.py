@@ -52,8 +52,7 @@ from weft.whatif.variants import (
 )
 from weft.words.card import Card
 
-#: Differences below this are called none: a model's own roundness, and the drawing of rounds.
-LEAST = 0.02
+LEAST = 0.02  # differences below this are called none: a model's own roundness, and the drawing of rounds
 #: The command that follows an alternative which helps, by its name.
 NEXT = {
     "placement": "weft place {fabric} --nodes {nodes} --traffic {trace}",
@@ -74,8 +73,7 @@ def make_claims(found: SideBySide, trace: str) -> list[ClaimRow]:
     helps = best.seconds <= (1 - LEAST) * unchanged
     others = [each for each in sorted(found.simulated, key=lambda each: each.seconds) if each is not best or not helps]
     claims = [_answer(found, best, helps=helps)]
-    bound = max(found.outcomes[0].bound_s, found.least)
-    if bound > 0:
+    if (bound := max(found.outcomes[0].bound_s, found.least)) > 0:
         limit = "computation" if found.least >= bound else "fullest link"
         more: dict[str, Any] = {"seconds": unchanged, "limit": limit, "of": "bound", "basis": "simulated"}
         claims.append(make_claim("bottleneck.bound", "breakdown", limit, bound=bound, **more))
@@ -98,10 +96,9 @@ def _answer(found: SideBySide, best: Outcome, *, helps: bool) -> ClaimRow:
     subject = " or ".join(each.variant.words for each in equal)
     then, now = _ranges(unchanged, best)
     overlaps = now[1] > then[0]
-    name = INCONCLUSIVE if overlaps else "helps"
     return make_claim(
-        f"whatif.{name}", "answer", subject, best.seconds / unchanged.seconds, "factor", _range(unchanged, best),
-        seconds=best.seconds, overlaps=overlaps, **tried,
+        f"whatif.{INCONCLUSIVE if overlaps else 'helps'}", "answer", subject, best.seconds / unchanged.seconds,
+        "factor", _range(unchanged, best), seconds=best.seconds, overlaps=overlaps, **tried,
     )  # fmt: skip
 
 
@@ -135,8 +132,7 @@ def _remedy(found: SideBySide, best: Outcome, trace: str, *, helps: bool) -> Cla
 
 def better_tables(fabric: Fabric, asked: Asked, folder: Path, say: Callable[[str], None]) -> Variant | str:
     """The machine with better tables, or why there are none; WeftError if files cannot be read or written."""
-    section = fabric.network
-    if section is None or section.dump is None or section.dump.tables is None:
+    if (section := fabric.network) is None or section.dump is None or section.dump.tables is None:
         return f"{WORDS}: {fabric.name} has no forwarding tables (weft fabric import DUMP --tables FILE)"
     marks: list[str] = []
     for path in (fabric.path.parent / name for name in (section.dump.file, section.dump.tables)):
@@ -144,8 +140,7 @@ def better_tables(fabric: Fabric, asked: Asked, folder: Path, say: Callable[[str
             marks.append(file_checksum(path))
     file = (folder / f"{NAME}-{zlib.crc32(' '.join(marks).encode()):08x}.lfts").resolve()
     if not file.is_file():  # the search has a limit of time: a second one could find others, for which no run is there
-        network = build_network(fabric)
-        if not network.cables_known:
+        if not (network := build_network(fabric)).cables_known:
             return f"{WORDS}: {fabric.name} does not state by how many cables its switches are connected"
         say(f"{WORDS}: looking for them")
         try:
@@ -214,13 +209,11 @@ def _shown(answers: SideBySide, trace: Path, base: Path, notes: list[str]) -> No
 
 def _fullest_link_s(fabric: Fabric, hosts: Sequence[str], sent: NDArray[np.floating]) -> float | None:
     """Seconds of the fullest link, max b / r, for what ranks send, (ranks, ranks); None if not known. FabricError."""
-    network = build_network(fabric)
-    if not network.cables_known or not hosts:
+    if not (network := build_network(fabric)).cables_known or not hosts:
         return None
     ranks = np.repeat(network.indices(list(hosts)), len(sent) // len(hosts)).astype(np.int32)
     load = placed_matrix(Routes(network, route_library()), sent, ranks)
-    used = load > 0
-    rate = network.links.rate[used]
+    rate = network.links.rate[used := load > 0]
     return float((load[used] / rate).max(initial=0)) if np.isfinite(rate).all() else None
 
 

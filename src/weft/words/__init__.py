@@ -7,10 +7,8 @@ from weft.analyse.tables.claims import ClaimRow
 from weft.bound.terms import COPY, INJECTION, LINK
 from weft.format import faster_text, times_text
 
-#: What a row has after its id: label and value, or also a note, or also a command.
-Said = tuple[str, ...]
-#: A ratio this close to 1 prints as 1.00.
-SAME = 0.005
+Said = tuple[str, ...]  # what a row has after its id: label and value, or also a note, or also a command
+SAME = 0.005  # a ratio this close to 1 prints as 1.00
 PARTS = {INJECTION: "node adapters", COPY: "memory copy"}
 CALLS = {"A": "MPI_Alltoall(int)", "B": "MPI_Alltoallv(int)", "C": "MPI_Alltoallv(m-vector)"}
 
@@ -38,9 +36,8 @@ def span(claim: ClaimRow) -> tuple[float | None, float | None, float | None]:
 def name_part(name: str) -> str:
     """A bound or link: ``uplink of leaf0``, ``memory copy``, ``node adapters``."""
     place, _, way = name.removeprefix(LINK).strip().rpartition(" ")
-    if name.startswith(LINK) and place and way in ("up", "down"):
-        return f"{way}link of {place}"
-    return PARTS.get(name, name)
+    of_link = name.startswith(LINK) and place and way in ("up", "down")
+    return f"{way}link of {place}" if of_link else PARTS.get(name, name)
 
 
 def name_call(call: str) -> str:

@@ -179,8 +179,7 @@ def say_collective(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
         return "Imbalance", text
     if claim["unit"] == "count":  # none is faster, as far as the run's quality goes
         label = "Library is best" if name == "none-faster" else "Inconclusive"
-        points = plural(int(claim["value"] or 0), "point")
-        return label, f"no algorithm is shown to be faster at any of {points}"
+        return label, f"no algorithm is shown to be faster at any of {plural(int(claim['value'] or 0), 'point')}"
     if name == INCONCLUSIVE and "launches" in more:
         text = f"algorithms timed in {plural(more['launches'], 'launch')} of at least {FEWEST_LAUNCHES}"
         return "Inconclusive", text, "", claim["next"]

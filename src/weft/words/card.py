@@ -77,8 +77,7 @@ UNTIMED = {
     "not-simulated": "the unchanged machine, or every alternative, has no simulated time",
     "replay": "no replay has a time", "trace": "no MPI call was recorded",
 }  # fmt: skip
-#: Rows of one kind on the card; ``--all`` and the page have the others.
-ANSWERS, PARTS = 3, 4
+ANSWERS, PARTS = 3, 4  # rows of one kind on the card; ``--all`` and the page have the others
 #: Claims of the breakdown that stand on the card.
 SHOWN = frozenset({
     "depends", "bottleneck", "step", "latency", "threshold", "rate", "pace", "assumed", "ratio", "share",

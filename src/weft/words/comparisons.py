@@ -15,8 +15,7 @@ LABELS = {
     "slower": "Slower", "faster": "Faster", "mixed": "Slower and faster", "no-difference": "No difference shown",
     "predicted": "Predicted", INCONCLUSIVE: "Inconclusive",
 }  # fmt: skip
-#: More process counts than these are not listed.
-MOST_COUNTS = 7
+MOST_COUNTS = 7  # more process counts than these are not listed
 
 
 def say(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
@@ -54,8 +53,7 @@ def say_assumed(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """``network.latency 50 us against 5.45 us``."""
     known, unit = (more.get("base"), more.get("other")), more.get("number_unit", "")
     one, other = ("none" if value is None else number_text(value, unit) for value in known)
-    digits = more.get("digits")
-    held = f"only {plural(digits, 'digit')}" if digits else "no digit"
+    held = f"only {plural(digits, 'digit')}" if (digits := more.get("digits")) else "no digit"
     note = "the ratios follow from it" if digits is None else f"{held} of the ratio is independent of it"
     return "Assumed", f"{claim['subject']} {one} against {other}", note
 

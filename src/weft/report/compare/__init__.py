@@ -82,8 +82,7 @@ def load_compare(
         raise CompareError(few, "weft compare BASE OTHER...")
     views = tuple(map(view_of, folders))
     paths = [view.path.resolve() for view in views]
-    twice = next((path for path in paths if paths.count(path) > 1), None)
-    if twice:
+    if twice := next((path for path in paths if paths.count(path) > 1), None):
         raise CompareError(f"{twice} was given twice: a run always equals itself", "measure it again with --into DIR")
     if len({made_by(view.path) for view in views}) > 1:
         again = ["weft", "compare", *(str(view.path) for view in views)]

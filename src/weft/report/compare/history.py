@@ -294,12 +294,7 @@ class Nights:
         for name, unit, words, samples in (
             ("seconds", "seconds", "Median of a row in the last night.", rows),
             ("alarm", "", "Whether the last night gave an alarm.", [(where, int(alarm is not None))]),
-            (
-                "factor",
-                "",
-                "Time after over time before, of the last alarm.",
-                [(where, factor)],
-            ),
+            ("factor", "", "Time after over time before, of the last alarm.", [(where, factor)]),
             ("nights", "", "Nights in the history.", [(where, len(self.nights))]),
             ("last_night_seconds", "seconds", "When the last night was begun.", [(where, night.at.timestamp())]),
         ):

@@ -22,8 +22,7 @@ from weft.words.comparisons import factor_text, name_place
 
 MOST = 12
 WIDE, LABEL, VALUE, ROW, TOP, RADIUS = 760, 270, 170, 34, 26, 6
-#: The axis reaches at least so far to both sides of 1.
-NARROW = 1.05
+NARROW = 1.05  # the axis reaches at least so far to both sides of 1
 MARKS = {"slower": "hot-bar", "faster": "cool-bar"}
 KEY = (
     "Time over the base's, logarithmic; bar: 95 % interval (of models: the range of what they leave out). "

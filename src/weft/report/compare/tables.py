@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables of a comparison, and their output formats.
-
-JSON is of schema weft-compare/1, described field by field in docs/dev/show-json.md: fields may be added within a
-version; none is renamed, removed or changed in meaning.
+JSON is of schema weft-compare/1 (docs/dev/show-json.md): fields may be added within a version; none changes or goes.
 """
 
 import json

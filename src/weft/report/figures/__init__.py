@@ -49,8 +49,7 @@ class Figure(Shown):
 
     def specifications(self) -> list[dict[str, Any]]:
         """Each panel for a page, without the title (the page has it); a single panel fills the width."""
-        alone = len(self.drawn) == 1 and not self.wide
-        return [self.drawn[0] | {"width": "container"}] if alone else self.drawn
+        return [self.drawn[0] | {"width": "container"}] if len(self.drawn) == 1 and not self.wide else self.drawn
 
     def whole(self) -> dict[str, Any]:
         """The figure with its title, for its own file."""

@@ -16,21 +16,17 @@ from weft.report.figures import Picture, with_script
 from weft.report.figures.theme import FONT, GREY, INK
 
 Floats = NDArray[np.float64]
-#: Either part of the colours spans at least this factor: values that differ by less than a percent look alike.
-NARROWEST = 1.25
+NARROWEST = 1.25  # either part of the colours spans at least this factor: values a percent apart look alike
 #: From light to dark for usual values, from orange to nearly black for slower ones.
 USUAL = ("#f7fbff", "#deebf4", "#b9d5e8", "#7fb2d6", "#3f86bd", "#1c5a96")
 SLOW = ("#f6a04d", "#e56a1b", "#c33a0a", "#8a1d05", "#3d0a02")
 NOTHING = "#e5e7eb"
-#: Palette: index 0 is "not measured", then the usual colours, then the slow ones.
-STEPS = (150, 105)
+STEPS = (150, 105)  # palette: index 0 is "not measured", then the usual colours, then the slow ones
 LEFT, TOP, RIGHT, BELOW = 92, 12, 44, 108
-#: Side of a matrix on the page in pixels; the smaller value if it has few rows.
-WIDE, NARROW, FEW = 800, 480, 100
+WIDE, NARROW, FEW = 800, 480, 100  # side of a matrix on the page in pixels; the smaller value if it has few rows
 MOST_POINTS = 512
 MOST_LABELS = 16
-#: With more nodes than this there is no tooltip: the numbers would make the page too large.
-MOST_READ = 512
+MOST_READ = 512  # with more nodes than this there is no tooltip: the numbers would make the page too large
 
 
 @dataclass(frozen=True)
@@ -57,8 +53,7 @@ def _along(values: Floats, low: float, high: float) -> Floats:
 
 def scale_of(values: Floats, cut: float) -> Scale:
     """A scale over all values, shape (rows, columns), any unit, that are not nan; usual ones end at ``cut``."""
-    known = values[np.isfinite(values) & (values > 0)]
-    if not known.size:
+    if not (known := values[np.isfinite(values) & (values > 0)]).size:
         return Scale(1.0, 1.0, 1.0)
     low, high = float(known.min()), float(known.max())
     if high == low:
@@ -99,8 +94,7 @@ def data_address(content: bytes) -> str:
 
 def block_maximum(values: Floats, most: int) -> Floats:
     """At most ``most`` (rows, columns), any unit: maxima of blocks (a mean hides one slow pair); nan if all are."""
-    block = -(-max(values.shape) // most)
-    if block <= 1:
+    if (block := -(-max(values.shape) // most)) <= 1:
         return values
     padded = np.pad(values, [(0, -side % block) for side in values.shape], constant_values=np.nan)
     rows, columns = padded.shape

@@ -15,8 +15,7 @@ from weft.report.figures.theme import BLUE, HEIGHT, chart
 from weft.report.pair_view import MODES, PairView
 
 R = TypeVar("R", bound=Mapping[str, Any])
-#: A pair slower than the slowest class's median by this factor is drawn as slow.
-SLOW = 1.25
+SLOW = 1.25  # a pair slower than the slowest class's median by this factor is drawn as slow
 LEAST_SHOWN = 0.01  # a pair or node that is slower by less than this share is not distinguished
 COLOURS = (
     "Blue: from the fastest pair to {factor} x the median of the slowest class; orange: slower pairs. Both on "
@@ -133,8 +132,7 @@ def _contention(view: PairView, size: int, mode: str) -> Picture:
 
 def _histogram(view: PairView, size: int, mode: str) -> Figure | None:
     """A panel for each hop class, both axes logarithmic; None without samples."""
-    rows = _at(view.histogram, size, mode)
-    if not rows:
+    if not (rows := _at(view.histogram, size, mode)):
         return None
     unit, scale = seconds_unit(max(bucket_starts_s(row["bucket"]) for row in rows))
     ends = [bucket_starts_s(row["bucket"] + more) / scale for row in rows for more in (0, 1)]

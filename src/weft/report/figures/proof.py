@@ -20,8 +20,7 @@ from weft.report.view import RunView
 WIDE, PANEL = 760, 300
 BUSY = 0.5  # from this share of its rate on a link is drawn as the bottleneck, if none is busier
 MOST_BOXES = 60  # a drawing with more says nothing at a glance
-#: With more hosts than this a panel would be too narrow: only the largest number of nodes is drawn.
-MOST_SIDE_BY_SIDE = 8
+MOST_SIDE_BY_SIDE = 8  # hosts; with more a panel would be too narrow: only the largest number of nodes is drawn
 SCALE = (0.0, 0.5, 1.0)  # shares of a link's rate drawn in grey, amber and red
 KEY = (
     "Two lines per cable: up on the left, down on the right; the colour is the share of the link's rate in use while "
@@ -64,8 +63,7 @@ def draw_outlier(view: RunView) -> Picture | None:
         return None
     ends = frozenset(part.strip() for part in answer["subject"].replace("->", "-").split(" - "))
     shares = {frozenset(line.between.split(" - ")): 0.0 for line in plan.lines}
-    hot = {each for each in shares if each == ends or (len(ends) == 1 and ends <= each)}
-    if not hot:
+    if not (hot := {each for each in shares if each == ends or (len(ends) == 1 and ends <= each)}):
         return None
     value = times_text(answer["value"]) if answer["value"] else ""
     key = f"The fabric's switches; in red what is slow: {answer['subject']}."
@@ -82,8 +80,7 @@ def _tree(plan: Sketch, shares: Mapping[frozenset[str], float], hot: set[frozens
     most = max(shares.values(), default=0.0) or 1.0
     centres = {place.names.split(":")[0] if place.kind else place.names: place for place in plan.places}
     for line in plan.lines:
-        ends = frozenset(line.between.split(" - "))
-        if ends in seen:
+        if (ends := frozenset(line.between.split(" - "))) in seen:
             continue
         seen.add(ends)
         one, other = (centres.get(name) for name in line.between.split(" - "))
@@ -95,8 +92,7 @@ def _tree(plan: Sketch, shares: Mapping[frozenset[str], float], hot: set[frozens
             f'<path d="M{x:.1f} {y:.1f}L{x2:.1f} {y2:.1f}" class="{"hot" if is_hot else "cool"}" '
             f'stroke-width="{width:.1f}"><title>{escape(line.between)}</title></path>'
         )
-        text = (words if is_hot else "") if words else percent(share) if share else ""
-        if text:
+        if text := (words if is_hot else "") if words else percent(share) if share else "":
             labels.append(_beside(points, text, is_hot))
     parts += [_box(place) for place in plan.places] + labels
     parts += [f'<text x="{-left}" y="{y + 4:.0f}" class="d">{escape(text)}</text>' for y, text, _ in plan.rows]

@@ -37,8 +37,7 @@ CALLS_KEY = (
 def scaling_figure(view: RunView, series: PlannedSeries, launches: Sequence[MedianRow]) -> Figure | None:
     """Time of the main call theme.along a series; None if no point has a time."""
     every = view.of_series(series, view.main_call)
-    rows = timed(every)
-    if not rows:
+    if not (rows := timed(every)):
         return None
     axis: Axis = "nodes" if len({row["nodes"] for row in every}) > 1 else "ranks"
     unit, size = theme.unit_of(reach(row)[1] for row in rows)
@@ -178,10 +177,9 @@ def _calls_chart(axis: str, points: Points, calls: list[str]) -> Any:
     # each line's name to the right of its last point, at least 16 pixels apart; points come in the order of x
     lines = sorted({(point["call"], point["phase"]): point for point in points}.values(), key=lambda point: point["y"])
     gap = math.log(highest / lowest * 2.56) * 16 / (theme.HEIGHT + 40)
-    places = theme.dodged([math.log(point["y"]) for point in lines], gap)
     names = [
         {"x": xs[-1], "y": math.exp(place), "call": point["call"], "name": f"{point['call']} {point['phase']}"}
-        for point, place in zip(lines, places, strict=True)
+        for point, place in zip(lines, theme.dodged([math.log(point["y"]) for point in lines], gap), strict=True)
     ]
     whole: Any = alt.layer(
         marks(cold).mark_line(strokeDash=[5, 4], strokeWidth=1.4),

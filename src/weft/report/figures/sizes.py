@@ -18,10 +18,8 @@ from weft.report.figures.theme import BLUE, DARKER, GREEN, INK, ORANGE, RED, cha
 
 Quantity = Literal["time", "rate"]
 PANEL, TILE = 230, 30
-#: Width of the plot on paper, where it is narrowest, and of a bold letter of a name, in pixels.
-NARROWEST, LETTER_PX = 470, 6.6
-#: A bound further than this factor from the times is not drawn.
-FAR = 20
+NARROWEST, LETTER_PX = 470, 6.6  # width of the plot on paper, at its narrowest, and of a bold letter, in pixels
+FAR = 20  # a bound further than this factor from the times is not drawn
 KEY = (
     "Points: median over launches, with its interval; rings: of fewer than half of them, no part of the line. "
     "Dashed: lower bound. "
@@ -69,15 +67,13 @@ def size_panel(drawn: Sequence[tuple[Line, str]], quantity: Quantity, *, small: 
         .encode(x=x, y=y, color=shade, text="label:N"),
     )
     chart = whole.resolve_scale(color="independent").properties(height=height)
-    heading = alt.TitleParams(title, fontSize=12, anchor="middle")
-    return chart.properties(width=PANEL, title=heading) if small else chart
+    return chart.properties(width=PANEL, title=alt.TitleParams(title, fontSize=12, anchor="middle")) if small else chart
 
 
 def _points(line: Line, label: str, quantity: Quantity) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for row in line.rows:
-        size = size_of(row)
-        if not size:
+        if not (size := size_of(row)):
             continue  # a logarithmic axis has no place for an empty message; the table has
         low, high, bound = (_value(size, time, quantity) for time in (*reach(row), holding_bound_s(row)))
         numbers = {"x": size, "y": _value(size, row["median_s"], quantity), "low": low, "high": high, "bound": bound}
@@ -155,8 +151,7 @@ def _labels(rows: Sequence[dict[str, Any]], gap: float) -> list[dict[str, Any]]:
 
 def winner_figure(title: str, found: Sequence[WinnerRow]) -> Figure | None:
     """One panel per call, sizes across and process counts upwards; None if nothing was compared."""
-    names = list(dict.fromkeys(winner["call"] for winner in found))
-    if not names:
+    if not (names := list(dict.fromkeys(winner["call"] for winner in found))):
         return None
     algorithms = list(dict.fromkeys(winner["algorithm"] for winner in found if winner["algorithm"] != DEFAULT))
     panels = tuple(_tiles(name, [each for each in found if each["call"] == name], algorithms) for name in names)
@@ -192,8 +187,7 @@ def _shape(winner: WinnerRow) -> str:
 
 
 def _winners_reading(found: Sequence[WinnerRow]) -> str:
-    beaten = [winner for winner in found if beats(winner)]
-    if not beaten:
+    if not (beaten := [winner for winner in found if beats(winner)]):
         return f"No algorithm is significantly faster than the library's own choice at any of {len(found)} points."
     best = min(beaten, key=lambda winner: winner["ratio"])
     most = f"{exact_bytes(best['bytes'])} of MPI_{best['call'].capitalize()}, {_shape(best)}"

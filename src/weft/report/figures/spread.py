@@ -17,8 +17,7 @@ from weft.report.intervals import interval_meaning
 from weft.report.view import RunView
 
 MOST_PANELS, MOST_POINTS = 9, 60
-#: More nodes than this would only blacken the circle (2,556 lines are enough for a page).
-MOST, SIDE = 72, 190
+MOST, SIDE = 72, 190  # more nodes than this would only blacken the circle (2,556 lines are enough for a page)
 KEY = (
     "Points: samples of the warm main call (at most 60 per launch, including the extremes); orange: "
     "lost over 1 % of their time to others. "
@@ -34,8 +33,7 @@ def spread_figure(view: RunView) -> Figure | None:
     for row in ITERATIONS.read(view.path):
         if (row["call"], row["phase"]) == (view.main_call, "warm"):
             by_cell.setdefault(row["cell"], {}).setdefault(row["launch"], []).append(row)
-    cells = [cell for cell in view.plan.measured if cell.id in by_cell][:MOST_PANELS]
-    if not cells:
+    if not (cells := [cell for cell in view.plan.measured if cell.id in by_cell][:MOST_PANELS]):
         return None
     boxes = [row for row in QUARTILES.read(view.path) if (row["call"], row["phase"]) == (view.main_call, "warm")]
     panels = tuple(_panel(by_cell[cell.id], [row for row in boxes if row["cell"] == cell.id], cell) for cell in cells)
@@ -79,8 +77,7 @@ def _panel(launches: dict[int, list[IterationRow]], quartiles: Sequence[Quartile
 
 def reading(view: RunView) -> str:
     """Where launches differ most, and the resulting interval."""
-    rows = [row for row in timed(view.rows, view.main_call, "warm") if row["launches"] > 1]
-    if not rows:
+    if not (rows := [row for row in timed(view.rows, view.main_call, "warm") if row["launches"] > 1]):
         return "One launch says nothing about the spread between launches."
     worst = max(rows, key=lambda row: (row["launch_high_s"] - row["launch_low_s"]) / row["median_s"])
     between = (worst["launch_high_s"] - worst["launch_low_s"]) / 2 / worst["median_s"]

@@ -21,23 +21,18 @@ DARKER = {ORANGE: "#8f6200", GREEN: "#007a59", RED: "#b85100"}
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 WIDTH, HEIGHT = 620, 320
 COLUMNS = 3
-OF_THE_WHOLE = ("$schema", "config", "datasets")
-"""Keys of a specification that its panels do not have."""
+OF_THE_WHOLE = ("$schema", "config", "datasets")  # keys of a specification that its panels do not have
 
 # Whether a chart follows Vega-Lite's schema does not depend on the data: the tests validate each figure
 # (tests/conftest.py turns this on again), so no user waits for it.
 schemapi.disable_debug_mode()
 
 
-def _as_it_is(part: Any, _: Any) -> Any:
-    return part
-
-
 # Altair copies every part of a chart several times on its way to JSON, which took half of the time of a report. These
 # parts are never changed once they are made.
 NEVER_CHANGED: tuple[Any, ...] = (alt.Axis, alt.InlineData, alt.Legend, alt.MarkDef, alt.Scale, alt.Tooltip)
 for each in NEVER_CHANGED:
-    each.__deepcopy__ = _as_it_is
+    each.__deepcopy__ = lambda part, _: part
 
 CONFIG: dict[str, Any] = {
     "font": FONT,

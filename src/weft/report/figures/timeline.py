@@ -14,10 +14,8 @@ from weft.report.figures.matrix import data_address, png
 Floats = NDArray[np.float64]
 LEFT, TOP, WIDE, BELOW = 70, 8, 760, 58
 INNER = WIDE - LEFT - 2
-#: Height of all lanes, and of one at most, in pixels.
-MOST_HEIGHT, LANE = 260, 30
-#: Lanes of fewer points cannot stack their shares; these are mixed point by point instead.
-STACKED = 6
+MOST_HEIGHT, LANE = 260, 30  # height of all lanes, and of one at most, in pixels
+STACKED = 6  # lanes of fewer points cannot stack their shares; these are mixed point by point instead
 MOST_LABELS = 12
 #: What a lane shows from top to bottom: red, green, blue and opacity. Where nothing was traced the paper is seen.
 COLOURS: Mapping[str, tuple[str, int]] = {

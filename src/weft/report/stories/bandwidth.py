@@ -26,8 +26,7 @@ class BandwidthStory(SweepStory):
     def figures(self, view: RunView) -> Figures:
         from weft.report.figures.sizes import KEY, RATE_KEY, size_panel
 
-        lines = self.lines(view)
-        if not lines:
+        if not (lines := self.lines(view)):
             return []
         drawn, window = [(line, line.name) for line in lines], max(line.cell.parameters["window"] for line in lines)
         rates, costs = (size_panel(drawn, quantity, small=False) for quantity in ("rate", "time"))

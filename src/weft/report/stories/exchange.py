@@ -17,10 +17,10 @@ from weft.report.plan_tables import memory_tables
 from weft.report.tables import held_back_table
 from weft.report.tabular import Table, existing
 from weft.report.view import CALLS, RunView, Story, m_text
+from weft.store.tables import grouped
 from weft.words import name_call
 
-#: Series with figures and tables of their own: beyond, a page is no longer read. The table of times has all.
-MOST_SHOWN = 24
+MOST_SHOWN = 24  # series with figures and tables: with more, a page is no longer read; the table of times has all
 
 
 class ExchangeStory(Story):
@@ -84,11 +84,9 @@ def _naming_others(tables: Sequence[Table], others: int, where: str) -> list[Tab
 
 def time_tables(view: RunView) -> list[Table]:
     """Times of the main call (Tables 4.2, 4.4, 4.5): series with the same columns share a table."""
-    groups: dict[tuple[tuple[int, int], ...], list[tuple[PlannedSeries, list[CallRow]]]] = {}
-    for series in view.plan.series:
-        if own := view.of_series(series, view.main_call):
-            groups.setdefault(tuple((row["nodes"], row["ranks"]) for row in own), []).append((series, own))
-    return [_time_table(view, group) for group in groups.values()]
+    found = [(series, own) for series in view.plan.series if (own := view.of_series(series, view.main_call))]
+    alike = grouped(found, lambda each: tuple((row["nodes"], row["ranks"]) for row in each[1]))
+    return [_time_table(view, group) for group in alike.values()]
 
 
 def _time_table(view: RunView, group: Sequence[tuple[PlannedSeries, list[CallRow]]]) -> Table:

@@ -24,8 +24,7 @@ class PairsStory(Story):
     """The table by hops, worst nodes and pairs, contention, first contact, and the matrices."""
 
     def tables(self, view: RunView) -> list[Table]:
-        pairs = PairView(view)
-        if not pairs.measured:
+        if not (pairs := PairView(view)).measured:
             return []
         return existing(_hops(pairs), _nodes(pairs), _pairs(pairs), _contention(pairs), _cold(pairs))
 
@@ -48,8 +47,7 @@ class PairsStory(Story):
         return [*([tree] if tree else []), *shown]
 
     def fields(self, view: RunView) -> dict[str, Any]:
-        pairs = PairView(view)
-        if not pairs.measured:
+        if not (pairs := PairView(view)).measured:
             return {"pairs": None}
         classes = [{**row, "messages": pairs.window(row["bytes"])} for row in pairs.classes]
         found = {"classes": classes, "cold": pairs.cold, "contention": pairs.contention, "nodes": pairs.node_rows}
