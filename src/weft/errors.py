@@ -9,8 +9,7 @@ class WeftError(Exception):
 
     def __init__(self, what: str, remedy: str = "") -> None:
         super().__init__(what)
-        self.what = what
-        self.remedy = remedy
+        self.what, self.remedy = what, remedy
 
     def __str__(self) -> str:
         return f"{self.what}\n  -> {self.remedy}" if self.remedy else self.what

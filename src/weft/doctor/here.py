@@ -28,8 +28,7 @@ BUILDING_BYTES = 32 * 2**20  # room asked of the cache: a guess on the safe side
 TEMPORARY_BYTES = 8 * 2**20  # asked for a compiler's intermediate files: a guess on the safe side, not measured
 PINNED_LEAST = 64 * 2**20
 SHARED_LEAST = 256 * 2**20
-# Debian installs administrators' programs there; a user's PATH often lacks it
-ADMINISTRATORS = "/usr/local/sbin:/usr/sbin:/sbin"
+ADMINISTRATORS = "/usr/local/sbin:/usr/sbin:/sbin"  # where Debian installs such programs; a user's PATH often lacks it
 OPENS_PMIX = "import ctypes; ctypes.CDLL('libpmix.so')"  # as Slurm's plugin does, by the name in libpmix-dev
 SLURM_HERE = "weft fabric slurm-here; on a cluster: set SLURM_CONF to its slurm.conf"
 # name, commands that must all work, purpose, Debian package, kind of fabric that needs it

@@ -20,10 +20,8 @@ from weft.mpi.alltoall import SelectionTable
 from weft.study import Study
 from weft.units import parse_seconds
 
-#: How many times its budget an operation's cell may take before it counts as hung, where the study's limit is too low.
-ROOM = 4
-#: What --quick asks for: a first look, with fewer samples.
-QUICK = {"min_samples": 10, "max_samples": 30, "budget": "200 ms"}
+ROOM = 4  # times its budget that an operation's cell may take before it counts as hung, if the limit is too low
+QUICK = {"min_samples": 10, "max_samples": 30, "budget": "200 ms"}  # --quick: a first look, with fewer samples
 
 
 def write_schema(schema: Any) -> Any:

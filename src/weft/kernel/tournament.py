@@ -37,8 +37,7 @@ class PairSchedule:
     def __init__(self, node_of: Sequence[int] | NDArray[np.int32]) -> None:
         nodes = np.asarray(node_of, dtype=np.int32)
         sizes = np.bincount(nodes) if len(nodes) else np.zeros(0, np.int64)
-        self.nodes = len(sizes)
-        self.slots = int(sizes.max(initial=0))
+        self.nodes, self.slots = len(sizes), int(sizes.max(initial=0))
         # with an odd number of nodes one would have a bye in each round: pair halves of nodes instead, whose number is
         # even, and omit the round in which the two halves of every node would meet
         self.halved = self.nodes > 1 and self.nodes % 2 == 1 and self.slots % 2 == 0

@@ -55,8 +55,7 @@ INTRA_ONLY = {
 # Of a simulated fabric: whose choice SMPI makes. Variables that the launcher turns into SimGrid's options.
 SELECTORS = ("mvapich2", "mpich", "ompi", "impi")
 SELECTED_BY = "WEFT_SMPI_"
-#: Open MPI's progress thread of all transports exists from this version on; before there is one of TCP alone.
-OPEN_MPI_THREAD = 6
+OPEN_MPI_THREAD = 6  # from this version on its progress thread serves all transports; before, TCP alone
 THREADS = {MPICH: "MPIR_CVAR_ASYNC_PROGRESS", INTEL: "I_MPI_ASYNC_PROGRESS", MVAPICH: "MV2_ASYNC_PROGRESS"}
 #: Mock-ups of each call, after PGMPI (Hunold, Carpen-Amarie, Luebbe, Traeff 2016).
 MOCK_UPS: Mapping[str, tuple[str, ...]] = {

@@ -15,8 +15,7 @@ from weft.mpi.algorithms import knob as algorithm_knob
 from weft.mpi.library import INTEL, MPICH, MVAPICH, OPEN_MPI, SMPI, parse_library
 
 Where = Literal["node", "network", "both"]
-#: Bytes that a library may count into a message beside its data: a limit of 4096 B already asks before 4096 B of data.
-HEADER = 128
+HEADER = 128  # bytes that a library may count beside the data: a limit of 4096 B already asks before 4096 B of data
 #: Suffixes as UCX and MVAPICH2 take them: binary.
 SUFFIXES = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20, "g": 2**30, "gb": 2**30}
 PREFIXES = (
@@ -24,8 +23,7 @@ PREFIXES = (
     "WEFT_THREADS",
 )  # fmt: skip
 NAME = re.compile(r"[A-Z][A-Za-z0-9_]{0,99}")
-#: A number, a size, a word or a list of them. No path, and nothing that a shell would see.
-VALUE = re.compile(r"[A-Za-z0-9_.,:^+-]{0,200}")
+VALUE = re.compile(r"[A-Za-z0-9_.,:^+-]{0,200}")  # a number, size, word or list; no path, nothing that a shell sees
 LOADS = re.compile(
     r"path|file|dir|prefix|agent|exec|launch|command|cmd|shell|wrapper|preload|librar|lib_|plugin|module|component|"
     r"conf|env|debug|script|hook|spawn|plm|rsh|(?<!progr)ess|log|dump|output",

@@ -23,8 +23,7 @@ COPIES: Mapping[str, Mapping[str, str]] = {
 }  # fmt: skip
 #: Open MPI 5's mechanisms (framework smsc), the one that it prefers first. Only the one in use keeps its variables.
 MECHANISMS: Mapping[str, str] = {"xpmem": f"XPMEM, {MAPPED}", "knem": f"KNEM, {ONCE}", "cma": f"CMA, {ONCE}"}
-#: By default no library sends more than 64 KiB at once: to what is longer than four of these no such limit matters.
-LARGEST_USUAL = 4 * 2**16
+LARGEST_USUAL = 4 * 2**16  # no library sends over 64 KiB at once by default: beyond four of these no limit matters
 MOST = 2  # of several knobs that could matter the likeliest are named
 
 

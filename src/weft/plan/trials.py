@@ -23,8 +23,7 @@ from weft.plan.records import Cell, Plan
 from weft.plan.rounds import batches_of, launches_of, least_s, start_s
 
 LEAST_LAUNCHES = 4  # launches before a verdict (METHOD 9)
-#: Shares of the time of a check and of an audit that samples take; the rest is for starts, warm-up and the tables.
-CHECK_SHARE, AUDIT_SHARE = 0.35, 0.4
+CHECK_SHARE, AUDIT_SHARE = 0.35, 0.4  # of the time of check and audit, for samples; the rest: starts, warm-up, tables
 ROUNDS_TIMING = 6  # into which the time of a run is divided: the first answer comes after a sixth of it, or sooner
 SHORTEST_S = 2e-3
 SLOW = 2.0  # ratio of a call's time to its lower bound that a round has room for

@@ -44,13 +44,10 @@ MOST_AIMS = 16  # parts that the second pass aims at: the strongest first
 KIND = re.compile("^(node|sender|receiver|switch|cable|link) ")
 #: The second pass has what the first leaves, less its start and the tables: seconds of a processor, and for each node.
 TABLES_S, TABLES_NODE_S = 2.5, 0.002
-#: Rounds that the second pass has in any case, and the least time of one round at one size.
-LEAST_ROUNDS, LEAST_BUDGET_S = 3, 0.001
+LEAST_ROUNDS, LEAST_BUDGET_S = 3, 0.001  # rounds of the second pass in any case, and the least time of one at one size
 MOST_SLOWER = 6.0  # a host lets this process compute for at least one in so many seconds: others waited for a disk
-#: Bytes of the large message, and the fewest; messages that a round sends at least.
-LARGE, LEAST, MESSAGES = 2**20, 2**16, 64
-#: Bytes of its parts over TCP, where Open MPI asks before it sends more than 64 KiB, and the answer waits behind data.
-PART = 60 * 2**10
+LARGE, LEAST, MESSAGES = 2**20, 2**16, 64  # bytes of the large message, and the fewest; messages of a round, at least
+PART = 60 * 2**10  # its parts over TCP: Open MPI asks before it sends over 64 KiB, and the answer waits behind data
 UNKNOWN = 1
 #: Exit codes of answers of a check or an audit; others could not tell.
 EXIT_CODES = {"check.healthy": 0, "check.not-healthy": 3, "audit.consistent": 0, "audit.violated": 3}

@@ -34,8 +34,7 @@ Column: TypeAlias = NDArray[np.int64]
 NodesOfRanks: TypeAlias = Mapping[tuple[str, int], NDArray[np.integer]]
 BUCKETS = 32  # buckets a factor of two; a bucket is floor(log2(ns) * BUCKETS)
 MOST_BUCKETS = 63 * BUCKETS
-#: Buckets of the first whole numbers of nanoseconds are looked up: a logarithm of each sample would cost more.
-KNOWN_NS = 1 << 21
+KNOWN_NS = 1 << 21  # buckets of so many first ns are looked up: a logarithm of each sample would cost more
 BLOCK = 1 << 18  # rows at a time: in smaller blocks the calls cost more, larger ones leave a core's cache
 HISTOGRAM = pa.schema(
     [

@@ -15,8 +15,7 @@ from weft.files.atomic import is_damaged
 from weft.files.beneath import TooLargeError, read_json_text
 from weft.text import is_plain_json, plain_tree
 
-#: Statuses whose samples lie in an .npy; the other ones are rows without numbers.
-WITH_SAMPLES = frozenset({"ok", "invalid"})
+WITH_SAMPLES = frozenset({"ok", "invalid"})  # their samples lie in an .npy; the others are rows without numbers
 MEASURE_AGAIN = "repeat the same `weft run`: it measures this cell again and keeps the others"
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 Small = Annotated[int, Field(ge=0, lt=2**31)]

@@ -21,12 +21,10 @@ from weft.kernel.traffic import Traffic, barrier_messages
 from weft.study import NUMBERS, Measure, Nodes, RanksPerNode, Series, SeriesOf, Study, doubling, numbers_or
 from weft.units import Bytes
 
-#: One rank a node, or all ranks of one node: all others send to the first, or the first to all others.
-FANS = ("incast", "outcast")
+FANS = ("incast", "outcast")  # one rank a node, or all of one node: all others send to the first, or it to them
 Pattern = Literal["intra-socket", "inter-socket", "inter-node", "incast", "outcast"]
 Cache = Literal["hot", "cold", "shared"]
-#: Least number of hot messages in flight together: with a single one the time would include waiting for each.
-FEWEST_PLACES = 4
+FEWEST_PLACES = 4  # hot messages in flight together: with a single one the time would include waiting for each
 OP = "send"
 WINDOW = 64  # messages in flight at a time, at most
 Classes = list[tuple[int, str, int]]

@@ -19,10 +19,8 @@ from weft.kernel.tournament import circle
 
 Unit = list["Unit"] | tuple[int, ...]
 """A leaf's nodes, or the units of a pod or group: lists, since an array of few nodes takes longer to make."""
-#: Draws of a round, of which the flattest is taken; further draws where nodes meet for a second time.
-DRAWS, REDRAWS = 6, 12
-#: How often two units meet where a cable joins them alone: what disturbs one round, such as a burst, is no slow cable.
-VISITS = 4
+DRAWS, REDRAWS = 6, 12  # draws of a round, of which the flattest is taken; further ones where nodes meet again
+VISITS = 4  # meetings of two units that one cable joins: what disturbs one round, such as a burst, is no slow cable
 SPARSE = 16  # where loads are not known, one of so many nodes sends at a time
 #: A round that aims at parts tries every meeting of units, up to so many; and what a message of a node that is aimed at
 #: costs where it crosses a part that is aimed at too, in visits to a part.

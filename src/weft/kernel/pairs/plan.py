@@ -21,8 +21,7 @@ from weft.kernel.sizes import window_of
 from weft.kernel.tournament import SAME_NODE, Classes, PairSchedule
 from weft.latest import Latest
 
-# Defaults if the fabric states no latency or rate; a factor of ten is accurate enough for blocks.
-LATENCY_WITHIN_S, LATENCY_BETWEEN_S = 1e-6, 20e-6
+LATENCY_WITHIN_S, LATENCY_BETWEEN_S = 1e-6, 20e-6  # if the fabric states none; a factor of ten is near enough
 RATE_WITHIN, RATE_BETWEEN = 2e9, 1e9
 TAKES = 11  # decisions of the stop rule for one round and size: cold, warm-up, a few chunks
 TAKE_S, TURN_S = 50e-6, 200e-6  # barrier and one decision; waking the ranks whose turn it is

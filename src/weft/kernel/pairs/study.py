@@ -14,8 +14,7 @@ from weft.kernel.tournament import Classes, PairSchedule
 from weft.study import Count, Measure, Study
 from weft.units import Bytes, Seconds, parse_bytes, written
 
-# Drawn pairs are measured one at a time: a larger round would not be faster, and a killed job would lose more.
-MOST_A_ROUND = 32
+MOST_A_ROUND = 32  # drawn pairs, one at a time: a larger round is not faster, and a killed job would lose more
 Chosen = list[list[tuple[int, int]]]
 MOST_DRAWN = 10_000
 
