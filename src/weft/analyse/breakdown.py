@@ -195,8 +195,7 @@ def round_rows(turns: Turns, plan: Plan) -> list[RoundRow]:
     for (name, call), own in calls.items():
         cell, size = cells[name], _size(cells[name], call)
         for distance, each in sorted(grouped(own, lambda turn: turn["place"]).items()):
-            known = size and distance < len(links[name])
-            link, s_per_byte = links[name][distance] if known else ("", None)
+            link, s_per_byte = links[name][distance] if size and distance < len(links[name]) else ("", None)
             rows.append(RoundRow(
                 cell=name, call=call, nodes=cell.nodes, ranks=cell.ranks, distance=distance, link=link,
                 seconds=median(turn["seconds"] for turn in each),

@@ -67,9 +67,8 @@ RESULTS = frozenset({"ok", "memory", "fabric", "bound", "planned"})
 
 
 class Against(NamedTuple):
-    """What a run says against the warm times of a call of a cell. ``keeps`` is how much of the interval's lower end
-    surely remains, from 0 to 1, if the launches' medians are as long as they would have been without the disturbance;
-    None where the number says nothing at all.
+    """What a run says against the warm times of a call of a cell. ``keeps``: the share of the interval's lower end that
+    surely remains were no launch's median lengthened; None where the number says nothing at all.
     """
 
     doubt: Doubt
@@ -235,9 +234,8 @@ def quality(
         found.append({**row, "worst": latency})
     if inherited and (row := _doubt("trace", len(inherited), len(inherited), max(inherited)[1])):
         found.append({**row, "grade": max(inherited)[0]})
-    order = list(RULES)
     weighed = _weighed([row for row in found if row is not None], answer, stands)
-    return sorted(weighed, key=lambda row: (-ord(row["grade"]), order.index(row["doubt"])))
+    return sorted(weighed, key=lambda row: (-ord(row["grade"]), list(RULES).index(row["doubt"])))
 
 
 def _weighed(found: Sequence[QualityRow], answer: VerdictRow | None, stands: frozenset[Doubt]) -> list[QualityRow]:

@@ -141,8 +141,7 @@ def _best_first(rows: Iterable[RemedyRow]) -> list[RemedyRow]:
 
 def _of_steps(found: Mapping[str, BreakdownRow], whole: Whole, seen: Basis) -> Iterable[RemedyRow]:
     floor = found.get("hardware")
-    # alone, messages may take longer than the whole call, whose messages fill each other's gaps: the call cannot save
-    # more than what stands above its floor
+    # alone, messages may take longer than the whole call, which cannot save more than what stands above its floor
     above_s = whole.seconds - (floor["seconds"] if floor else 0.0)
     steps: list[tuple[str, str, str, Basis]] = [
         ("messages", "cheaper-messages", found["messages"]["mover"], "only bounded"),
@@ -153,8 +152,7 @@ def _of_steps(found: Mapping[str, BreakdownRow], whole: Whole, seen: Basis) -> I
     for step, id, subject, basis in steps:
         row = found.get(step)
         if row and row["factor"] and row["effect"] == "adds":
-            saves_s = row["seconds"] * (1 - 1 / row["factor"])
-            yield _row(whole, id, subject, min(saves_s, above_s), basis)
+            yield _row(whole, id, subject, min(row["seconds"] * (1 - 1 / row["factor"]), above_s), basis)
 
 
 def _of_winners(whole: Whole, winners: Wins, seen: Basis) -> Iterable[RemedyRow]:

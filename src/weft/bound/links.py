@@ -123,8 +123,7 @@ def _cable_term(traffic: Traffic, cell: Placed, fabric: Fabric, above: float) ->
     loads = _loads(traffic, cell, network)
     if loads is None or not np.isfinite(network.links.rate).all():
         return {}
-    seconds = np.where(network.switch_links, loads / network.links.rate, 0.0)
-    hottest = int(seconds.argmax())
+    hottest = int(np.where(network.switch_links, loads / network.links.rate, 0.0).argmax())
     least_s = link_seconds(float(loads[hottest]), float(network.links.rate[hottest]), shaped=fabric.is_emulated)
     return {f"{LINK}{network.link_name(hottest)}": least_s} if least_s > above * 1.001 else {}
 

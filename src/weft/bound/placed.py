@@ -80,9 +80,7 @@ CAUSES: Mapping[str, Cause] = {
 
 
 def effects(traffic: Traffic, cell: Placed, fabric: Fabric, terms: Terms) -> tuple[Effect, ...]:
-    """Effects that the model of a fabric leaves out of an operation, by the bound's terms in s; FabricError. None on
-    one node, or of a fabric that is no model.
-    """
+    """Effects that a model leaves out of an operation, by the bound's terms in s; none on one node. FabricError."""
     network = fabric.network
     if not fabric.is_model or network is None or cell.nodes < 2:
         return ()
@@ -159,9 +157,8 @@ def alone_s_per_byte(cell: Placed, fabric: Fabric) -> float | None:
 
 def bounds(cell: Placed, fabric: Fabric) -> dict[str, Bound]:
     """Lower bound of each operation with known traffic and stated rates; FabricError without its network."""
-    moved = kernel_named(cell.kernel).traffic(cell.parameters, cell.ranks)
     found: dict[str, Bound] = {}
-    for call, traffic in moved.items():
+    for call, traffic in kernel_named(cell.kernel).traffic(cell.parameters, cell.ranks).items():
         if least := largest(terms_of(traffic, cell, fabric)):
             found[call] = least.model_copy(update={"effects": effects(traffic, cell, fabric, least.terms)})
     return found
@@ -169,8 +166,7 @@ def bounds(cell: Placed, fabric: Fabric) -> dict[str, Bound]:
 
 def main_of(kernel: str, found: Mapping[str, Bound]) -> Bound | None:
     """Bound of the kernel's main operation, or of the last one if the study omits the main one."""
-    main = kernel_named(kernel).main
-    return found.get(main) or next(reversed(list(found.values())), None)
+    return found.get(kernel_named(kernel).main) or next(reversed(list(found.values())), None)
 
 
 def terms_of(traffic: Traffic, cell: Placed, fabric: Fabric, links: Terms | None = None) -> dict[str, float]:

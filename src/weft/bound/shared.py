@@ -175,8 +175,7 @@ def _fair_rates(flows: Flows, rate: Floats) -> Floats:
         step = float((left[asked] / wanted[asked]).min())
         speed[growing] += step * flows.shares[growing]
         left -= step * wanted
-        full = asked & (left <= FULL * rate)
-        growing &= ~(full[links] & used).any(axis=1)
+        growing &= ~((asked & (left <= FULL * rate))[links] & used).any(axis=1)
     return speed
 
 

@@ -120,8 +120,7 @@ def run_cells(folder: Path) -> list[MeasuredCell]:
     found: list[MeasuredCell] = []
     for row in CALLS.read(folder):
         if row["phase"] == "warm" and row["status"] == "ok" and row["call"] in kernel_named(row["kernel"]).fitted:
-            values = {key: row[key] for key in ("nodes", "ranks_per_node", "n", "m", "call")}
-            cell = cells[row["cell"]]
+            cell, values = cells[row["cell"]], {key: row[key] for key in ("nodes", "ranks_per_node", "n", "m", "call")}
             values |= {"hosts": cell.hosts, "order": cell.order, "seconds": row["median_s"]}
             found.append(checked(values, len(found) + 1, path))
     return found

@@ -136,9 +136,7 @@ def smallest_sight(jacobian: Floats) -> float:
 
 
 def choose(names: Sequence[str], theta: Floats, cells: Sequence[str], model: Model) -> tuple[int, ...]:
-    """Indices of the cells that determine the parameters best, as many as parameters. Of sets within 5 % the one with
-    the longest times: clocks, noise and rounding affect these least.
-    """
+    """Indices of the cells that determine the parameters best, as many; within 5 %, those of the longest times."""
     every = range(len(cells))
     jacobian, times = sensitivities(model, theta, every), model(theta, every)
     seen = [
@@ -191,6 +189,5 @@ def leave_each_out(model: Model, theta: Floats, times: Floats, picked: Indices, 
     for cell in picked:
         others = [other for other in picked if other != cell]
         if len(others) >= len(theta) and smallest_sight(sensitivities(slopes, theta, others)) >= LEAST_SIGHT:
-            without = solve(model, theta, times, others, slopes)
-            errors[cell] = float(model(without, [cell])[0] / times[cell] - 1)
+            errors[cell] = float(model(solve(model, theta, times, others, slopes), [cell])[0] / times[cell] - 1)
     return errors

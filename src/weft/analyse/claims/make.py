@@ -291,9 +291,7 @@ def _judged(claim: ClaimRow, whole: Grade, others: Grade, *, unfitted: bool) -> 
     if claim["confidence"] == "B":  # weighed by its source
         return {**claim, "confidence": "C" if unfitted else "B"}
     graded: ClaimRow = {**claim, "confidence": max(whole, claim["confidence"])}
-    if others < "C":
-        return graded
-    return _inconclusive(graded) if claim["kind"] == "answer" else None
+    return graded if others < "C" else _inconclusive(graded) if claim["kind"] == "answer" else None
 
 
 def _without_point(claim: ClaimRow) -> ClaimRow:

@@ -33,8 +33,7 @@ class Evidence:
     """A ratio and the conclusion it supports."""
 
     ratio: float  # the other run's time over the base's
-    # low, high: its 95 % bootstrap interval over launches; None with fewer than four launches a side. Of a simulated
-    # run: the range of what its model leaves out, None where it leaves nothing out.
+    # 95 % bootstrap interval over launches, None of fewer than four a side; of a model what it leaves out, if anything
     low: float | None = None
     high: float | None = None
     launches: tuple[int, int] = (1, 1)  # launches of base and other

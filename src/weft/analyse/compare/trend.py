@@ -46,8 +46,7 @@ def hanging_together(logs: Reals, rng: "np.random.Generator", deals: int) -> Ite
 
 def _kept(steps: Reals) -> float:
     """What a run keeps of the one before (AR(1)): two steps beside one make 1 + kept (Cochrane 1988)."""
-    twice = steps[1:] + steps[:-1]
-    ratios: Reals = np.nanmean(twice**2, axis=0) / (np.nanmean(steps**2, axis=0) + 1e-18)
+    ratios: Reals = np.nanmean((steps[1:] + steps[:-1]) ** 2, axis=0) / (np.nanmean(steps**2, axis=0) + 1e-18)
     return float(np.nanmean(np.asarray(ratios, np.float64))) - 1
 
 
@@ -112,9 +111,7 @@ def chance(others: Sequence[float], score: float) -> float:
 
 @cache
 def stretches(runs: int) -> NDArray[np.int64]:
-    """First run and run after the last of each stretch (stretches, 2) that can be held against all others. None begins
-    with the first run: it is the rest of another. All parts have `LEAST_SIDE` runs at least, if any.
-    """
+    """First run and run after the last of each stretch (stretches, 2); one from the first run is another's rest."""
     last = runs - LEAST_SIDE + 1
     ends = {begin: [*range(begin + LEAST_SIDE, last), runs] for begin in range(LEAST_SIDE, last)}
     return np.array([(begin, end) for begin, own in ends.items() for end in own])
@@ -122,8 +119,7 @@ def stretches(runs: int) -> NDArray[np.int64]:
 
 def contrasts(logs: Reals, margin: float = 0.0) -> Reals:
     """Differences of the means inside and outside each stretch over their standard errors, by the scatter within both.
-    `logs`: (runs, rows) of times in s; a difference under `margin`, in logarithms, counts as none: it would hide
-    others.
+    `logs`: (runs, rows) of times in s; one under `margin`, in logarithms, counts as none: it would hide others.
     """
     runs = len(logs)
     begin, end = stretches(runs).T
@@ -157,8 +153,7 @@ class Trend:
     relative: Reals  # (runs, rows): time of each row over its median of all runs
     changes: tuple[Change, ...]  # changes found, oldest first
     why: str = ""  # why none could be looked for; empty if it was looked
-    # times that drift from run to run: the change of the row that shows it best, whose ``at`` dates nothing and whose
-    # ``factor`` is that of the last run over the first by a straight line
+    # times that drift: of the row that shows it best; ``at`` dates nothing, ``factor`` is of a straight line's ends
     drift: Change | None = None
 
     def overall(self) -> list[float]:
@@ -206,9 +201,7 @@ def judged(logs: Reals, margin: float, deals: int = DEALS) -> tuple[list[Found],
 
 
 def steepness(logs: Reals) -> Reals:
-    """For each row, the slope of a straight line over its standard error, absolute: shape (rows,), no unit. ``logs``
-    (runs, rows) are logarithms of times in seconds.
-    """
+    """For each row, a straight line's slope over its standard error, absolute; ``logs`` (runs, rows): of times in s."""
     run, slopes, left = _lines(logs)
     return np.abs(slopes) / np.sqrt(np.maximum(left / (len(logs) - 2), 1e-12) / (run @ run))
 
@@ -223,10 +216,9 @@ def _lines(logs: Reals) -> tuple[Reals, Reals, Reals]:
 
 def drift_in(logs: Reals, found: Sequence[Found]) -> Reals | None:
     """How far each row drifts, last run over first in logarithms, where that explains its changes better than steps do.
-    A drift has a largest contrast too, and both its sides drift on: without this it would be dated, as several steps. A
-    straight line has two numbers, steps have more; if they leave more all the same, there is no step to be dated. A
-    step more than was found, which may be too short to be sure of, must halve what the line leaves. `logs`: (runs,
-    rows): logarithms of times in seconds.
+    A drift has a largest contrast too, and both its sides drift on: without this it would be dated, as several steps.
+    A straight line has two numbers, steps have more; if they leave more all the same, no step is to be dated. A step
+    more than was found, which may be too short to be sure of, must halve what the line leaves. `logs`: as of `judged`.
     """
     if not found:
         return None

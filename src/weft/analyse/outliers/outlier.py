@@ -69,8 +69,7 @@ class Outlier:
     # names of others that affect exactly the same pairs, so that no measurement of pairs can distinguish them
     also: tuple[str, ...] = ()
     detail: str = ""
-    # node numbers of ``memory`` (one) and ``route`` (two, ascending); ranks of ``rank`` (one) and ``pair`` (two,
-    # ascending). Empty for other kinds.
+    # node numbers of ``memory`` (one) and ``route`` (two), ranks of ``rank`` (one) and ``pair`` (two); ascending
     indices: tuple[int, ...] = ()
     cable: str = ""  # of a link: the name of its cable
     doubted: bool = False  # whether CPU steal, or too few samples, could have made it (`weft.analyse.outliers.outlier`)

@@ -57,9 +57,7 @@ class Candidate:
 
     @property
     def slowed(self) -> Cells:
-        """Pairs whose forward direction is taken as slower (pairs,): `forth`, or `cells` where undecidable. A node may
-        be slow either way, as may both links of a cable that the same pairs cross: half a round trip is the same.
-        """
+        """Pairs whose forward direction is slower (pairs,): `forth`, or `cells` where half a round trip cannot tell."""
         ways = (other.forth for other in self.same if other.kind == "link")
         apart = self.kind in ("link", "switch") and all(np.array_equal(forth, self.forth) for forth in ways)
         return self.forth if apart else self.cells
@@ -96,8 +94,7 @@ def list_candidates(places: Places) -> list[Candidate]:
 def _nodes(places: Places) -> Iterator[Candidate]:
     count = len(places.nodes)
     for node, name in enumerate(places.nodes):
-        forth = node * count + np.delete(np.arange(count), node)
-        yield _candidate("node", name, forth, count)
+        yield _candidate("node", name, node * count + np.delete(np.arange(count), node), count)
 
 
 def _routes(places: Places) -> Iterator[Candidate]:

@@ -42,9 +42,7 @@ class Scale(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Remainders:
-    """Each pair of one way with its expected time. Between nodes by the decomposition; within a node the median of the
-    same places on other nodes, or if few, of all.
-    """
+    """Each pair of one way with its expected time: between nodes decomposed; within one, that of the same places."""
 
     times: PairTimes
     time_s: Floats  # half a round trip, as if each pair had the least load of its class; shape (pairs,)
@@ -78,8 +76,7 @@ class Remainders:
         return self._without(slow[self.ends.source] | slow[self.ends.target])
 
     def _without(self, dropped: NDArray[np.bool_]) -> "Remainders":
-        kept = np.flatnonzero(~dropped) if self.kept is None else self.kept[~dropped[self.kept]]
-        return replace(self, kept=kept)
+        return replace(self, kept=np.flatnonzero(~dropped) if self.kept is None else self.kept[~dropped[self.kept]])
 
     def _of(self, values: NDArray[Any]) -> NDArray[Any]:
         return values if self.kept is None else values[self.kept]
@@ -102,9 +99,7 @@ class Remainders:
         }
 
     def histogram(self) -> dict[Key, tuple[Ints, Ints]]:
-        """Buckets of ``spread`` within nodes and ``left`` between, and pairs in each, by hop class. Not of pairs that
-        two outliers touch: whether these add in one direction is unknown.
-        """
+        """Buckets of ``spread`` in nodes and ``left`` between, and pairs in each, by class; no pair of two outliers."""
         values = self.left.copy()
         values[self.ends.inside] = self.spread
         values, kind, nodes = self._of(values), self._of(self.ends.kind), self._of(self.ends.nodes)
@@ -185,9 +180,7 @@ def round_loads(ends: Ends, *, mean: bool = False) -> NDArray[np.float32] | None
 
 
 def crossing_factors(times: PairTimes) -> NDArray[np.float32] | None:
-    """How many times as long as by its load each pair may take, shape (pairs,); None for 1. One that is early comes
-    back while others still go there: all that crosses a link either way may share it.
-    """
+    """How many times as long as by its load each pair may take, if all that crosses a link either way shares it."""
     if times.mode != TOGETHER or not times.ends.places.routed or len(times.ends.places.nodes) < 2:
         return None
     load, most = _by_rounds(times.ends), _by_rounds(times.ends, mean=True, either=True)
@@ -232,6 +225,5 @@ def load_factors(times: PairTimes, *, mean: bool = False) -> Floats | None:
         known = np.flatnonzero(np.isfinite(own))
         for at in known[1:].tolist():
             least = int(known[0])
-            most = float(loads[least]) / max(float(loads[at]), 1.0)
-            explained[at] = min(1.0, max(own[least] / own[at], most))
+            explained[at] = min(1.0, max(own[least] / own[at], float(loads[least]) / max(float(loads[at]), 1.0)))
     return factor.ravel()[group]

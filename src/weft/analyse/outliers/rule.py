@@ -47,9 +47,7 @@ def margin_of_median(values: NDArray[np.float64]) -> float:
 
 
 def list_outliers(values: ArrayLike, least: float | None = None, scatter: float = 0.0) -> list[int]:
-    """Places of the values (log times) that stand out among their peers; nan is none, nor is any of too few peers.
-    ``least``: the least value, by default that of `LEAST_OWN_FACTOR`; ``scatter``: the least standard deviation.
-    """
+    """Places of log times that stand out among enough peers (nan is none), by `LEAST_OWN_FACTOR` or ``least``."""
     every = np.array(values, float)
     known = every[np.isfinite(every)]
     if len(known) < FEWEST_PEERS:

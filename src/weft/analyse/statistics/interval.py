@@ -235,8 +235,7 @@ def scale_differences(logs: np.ndarray, dealt: np.ndarray, error: float) -> np.n
     enough = np.minimum(counts[0], counts[1]) >= 2
     n1, n2 = (np.where(enough, count, 2.0) for count in counts)
     within = (centred**2).sum(axis=0) - sums[0] ** 2 / n1 - sums[1] ** 2 / n2
-    spread = np.sqrt(np.maximum(within, 0.0) / (n1 + n2 - 2))
-    scale = (spread + error) * np.sqrt(1 / n1 + 1 / n2)
+    scale = (np.sqrt(np.maximum(within, 0.0) / (n1 + n2 - 2)) + error) * np.sqrt(1 / n1 + 1 / n2)
     return np.where(enough, np.abs(sums[0] / n1 - sums[1] / n2) / scale, 0.0)
 
 

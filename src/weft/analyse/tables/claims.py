@@ -26,9 +26,7 @@ class Rule(NamedTuple):
 
     def grade(self, share: float) -> Grade:
         """The best grade that a doubt of such a share leaves."""
-        if share <= self.b:
-            return "A"
-        return "D" if share >= self.d else "C" if share >= self.c else "B"
+        return "A" if share <= self.b else "D" if share >= self.d else "C" if share >= self.c else "B"
 
 
 class Called(TypedDict):

@@ -37,8 +37,7 @@ class ChangeOver:
     surely_upper: int
     # ``jump``: the time steps; ``bend``: only its slope changes; ``switch``: only the algorithm changes
     kind: Literal["jump", "bend", "switch"]
-    # time after over time before, at the change, with its 95 % interval; None of a bend, which has no step, and of a
-    # switch beside a stretch too short or too bent to judge
+    # time after over time before, with its 95 % interval; None of a bend and of a switch that no line beside it judges
     factor: float | None
     low: float | None
     high: float | None
@@ -99,8 +98,7 @@ def _without_spikes(series: SizeSeries) -> list[int]:
         for group in [*((place,) for place in _standing_out(series, keep)), *ends]:
             rest = [place for place in keep if place not in group]
             cost, penalty, _ = _penalised(series.pieces(rest), series.launches)
-            # Inner sizes under the penalty of all. Ends under that of the rest: a step that no piece can lie beyond
-            # counts as noise, and makes every cut dear.
+            # ends under the penalty of the rest: a step that no piece lies beyond counts as noise, and makes cuts dear
             costs[group] = cost + SPIKE_CUTS * len(group) * (penalty if group in ends else own)
         best = min(costs, key=costs.__getitem__)
         if costs[best] >= now:
@@ -110,9 +108,7 @@ def _without_spikes(series: SizeSeries) -> list[int]:
 
 
 def _standing_out(series: SizeSeries, keep: Sequence[int]) -> list[int]:
-    """Inner points far off the line between their neighbours, on logarithmic axes, or in the middle of a step. No
-    latency and rate make time grow faster than the size: a size with that on both sides lies within the change.
-    """
+    """Inner points far off the line between their neighbours (log axes): such a size lies within the change."""
     found: list[int] = []
     for left, here, right in zip(keep, keep[1:], keep[2:], strict=False):
         logs = [math.log(series.seconds[place]) for place in (left, here, right)]

@@ -135,9 +135,7 @@ def agreed_settings(launches: Iterable[LaunchRow]) -> dict[str, str]:
 
 
 def name_knob(change: ChangeOver, series: SizeSeries, cell: Cell, knobs: Knobs) -> ChangeRow:
-    """A change-over with the knob that explains it. Not of a bend, as a cache may make it at some knob's size; of a
-    recorded switch, its cause; of puts and gets.
-    """
+    """A change-over with its knob: not of a bend, which a cache may make, nor of puts; a switch, its cause."""
     where, collective = reached(cell, change.call)
     one_sided = cell.parameters.get("transfer") in ("put", "get")
     likely: list[NamedKnob] = []
@@ -160,8 +158,8 @@ def name_knob(change: ChangeOver, series: SizeSeries, cell: Cell, knobs: Knobs) 
 def reached(cell: Cell, call: str) -> tuple[Where, str]:
     """Whether a call of a cell sends within nodes or between them, and its collective, if it is one."""
     collective = call.partition("-")[0] if "collective" in cell.parameters else ""
-    mixed = collective and cell.ranks_per_node > 1  # with one rank a node, no message stays inside
-    return "node" if cell.nodes == 1 else "both" if mixed else "network", collective
+    # with one rank a node, no message stays inside
+    return "node" if cell.nodes == 1 else "both" if collective and cell.ranks_per_node > 1 else "network", collective
 
 
 def is_eager_limit(*names: str) -> bool:

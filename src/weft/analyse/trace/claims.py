@@ -81,8 +81,7 @@ def trace_doubts(rows: Sequence[TraceRankRow]) -> list[tables.TraceDoubtRow]:
         _doubt("partial", sum(bool(row["missing"]) for row in rows), len(rows), ""),
         _doubt("unmeasured", unknown, len(rows), ""),
     ]
-    order = list(RULES)
-    return sorted((row for row in found if row), key=lambda row: (-ord(row["grade"]), order.index(row["doubt"])))
+    return sorted(filter(None, found), key=lambda row: (-ord(row["grade"]), list(RULES).index(row["doubt"])))
 
 
 def _crowd(groups: Sequence[Shared], ranks: int) -> tuple[int, int, str]:

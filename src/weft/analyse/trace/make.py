@@ -114,8 +114,7 @@ def _waited(
         own = events.filter(events.rank.between(*ranks))
         came.append(kept.keep(f"waits-{ranks[0]}", sums.per_call(matched, own).select(*columns)))
         seen.append(sums.transfers(matched))
-    waited = kept.keep("waited", ibis.union(*came))
-    return waited, kept.keep("seen", ibis.union(seen[0], *seen[1:]))
+    return kept.keep("waited", ibis.union(*came)), kept.keep("seen", ibis.union(seen[0], *seen[1:]))
 
 
 def _moved(waited: Expression) -> dict[int, float]:

@@ -168,8 +168,7 @@ def _next_progress(known: Known, worst: OverlapRow, ways: Sequence[OverlapRow]) 
     helps = {_kind(row): row["low"] > worst["high"] for row in ways if _is_sure(row)}
     thread = progress_thread(known.library, several_nodes=worst["nodes"] > 1)
     slower = max((row["alone_s"] / worst["alone_s"] for row in ways if _kind(row) == "thread"), default=0.0)
-    wanted = helps.get("thread", True) or slower > SHARES_A_CORE
-    knob = assignments(thread) if wanted else ""
+    knob = assignments(thread) if helps.get("thread", True) or slower > SHARES_A_CORE else ""
     polls = helps.get("test", True)
     advice: dict[str, Any] = {"knob": knob, "polls": polls, "unknown": not thread}
     advice |= {"slower": slower} if slower > SHARES_A_CORE else {}
@@ -178,8 +177,7 @@ def _next_progress(known: Known, worst: OverlapRow, ways: Sequence[OverlapRow]) 
 
 def _kind(row: OverlapRow) -> str:
     """``wait``, ``test``, ``persistent``; ``thread`` and ``thread-test`` with the progress thread."""
-    plain = "thread" if row["way"] == "wait" else f"thread-{row['way']}"
-    return plain if row["thread"] else row["way"]
+    return row["way"] if not row["thread"] else "thread" if row["way"] == "wait" else f"thread-{row['way']}"
 
 
 def _overlap(name: str, kind: Literal["answer", "breakdown"], row: OverlapRow) -> ClaimRow:

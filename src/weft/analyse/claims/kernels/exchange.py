@@ -48,8 +48,7 @@ def _part_of(cause: CauseRow | None, between: str) -> str:
 
 
 def _of_series(known: Known, row: VerdictRow, id: str) -> ClaimRow:
-    spans = {each["cell"]: each for each in known.warm if each["call"] == row["call"]}
-    last = spans.get(row["cell"])
+    last = {each["cell"]: each for each in known.warm if each["call"] == row["call"]}.get(row["cell"])
     few = row["outcome"] == "no verdict" and row["factor"] is not None
     return make_claim(
         id, "answer", f"{row['kind']} scaling", row["factor"], "factor", (row["low"], row["high"]),

@@ -88,8 +88,7 @@ def shown_classes(classes: Sequence[tables.ClassRow], *, rates: bool) -> tuple[i
         return 0, "", []
     shown = (max if rates else min)(size for size, _ in ways)
     pairs = {way: sum(row["pairs"] for row in own) for way, own in ways.items() if way[0] == shown}
-    order = {"isolated": 2, "node": 1, "all": 0}
-    size, mode = max(pairs, key=lambda way: (pairs[way], order.get(way[1], 0)))
+    size, mode = max(pairs, key=lambda way: (pairs[way], {"isolated": 2, "node": 1}.get(way[1], 0)))
     return size, mode, ways[size, mode]
 
 
@@ -164,8 +163,7 @@ def _cables(places: Places, rounds: Rounds) -> list[ClaimRow]:
     cables = np.unique(routed[places.network.switch_links[routed]] // 2)  # a dragonfly has spare ones
     filled = fullest(plan_messages([Pass(rounds, ())], places), places).reshape(-1, 2)[cables]
     both: list[list[float]] = filled.tolist()
-    shares = [min(ways) or max(ways) for ways in both]  # some are crossed one way alone
-    crossed = [share for share in shares if share > 0]
+    crossed = [share for ways in both if (share := min(ways) or max(ways)) > 0]  # some are crossed one way alone
     least = min(crossed, default=1.0)
     if len(crossed) == len(cables) and least >= FULL:
         return []
