@@ -23,8 +23,7 @@ def walk(network: Network, sources: Ints, targets: Ints) -> Ints:
     """Links from hosts to hosts, (pairs,), none to itself: (pairs, longest), -1 as padding; FabricError without one."""
     hosts = len(network.hosts)
     link = np.where(sources == targets, -1, network.uplink[sources]).astype(np.int32)
-    columns: list[Ints] = []
-    going = np.flatnonzero(sources != targets)
+    columns, going = list[Ints](), np.flatnonzero(sources != targets)
     while going.size:
         step = link[going]
         vertex = np.where(step >= 0, network.links.target[step], -1)

@@ -143,10 +143,8 @@ def fold(names: Iterable[str]) -> str:
     """Names as one node set, each once: ``n[0-3]``, ``r[1-2]n[01-18]``. The time grows with the number of names times
     the numbers in each. Names that end in a letter are listed: Slurm refuses ``n[1-2]-ib``, which schedulers print.
     """
-    given = sorted(set(names), key=natural)
-    folded: defaultdict[Name, list[Name]] = defaultdict(list)
-    parts: list[str] = []
-    for name in given:
+    folded, parts = defaultdict[Name, list[Name]](list), list[str]()
+    for name in sorted(set(names), key=natural):
         pieces = NUMBER.split(name)
         is_long = any(len(number) > MOST_DIGITS for number in pieces[1::2])  # a bracket cannot have such a number
         if pieces[-1] or len(pieces) == 1 or not LITERAL.fullmatch(name) or is_long:

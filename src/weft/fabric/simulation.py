@@ -81,8 +81,7 @@ class SimulationSection(Section, frozen=True):
     model: Literal["fair", "infiniband"] = Field(
         "fair",
         description='"fair": flows share what links carry; "infiniband": SimGrid\'s own model on top, with its '
-        "penalties "
-        "for several flows through one adapter, for a nominal adapter_rate from a data sheet",
+        "penalties for several flows through one adapter, for a nominal adapter_rate from a data sheet",
     )
     sharing: Literal["by-path", "equal"] = Field(
         "by-path",

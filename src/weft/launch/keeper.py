@@ -152,11 +152,10 @@ def clear(patience_s: float) -> None:
     """End whatever ``mpiexec`` left running, and wait until it has ended."""
     # after a regular end, a daemon has some milliseconds to exit by itself
     polite_until = time.monotonic() + patience_s
-    give_up = polite_until + 10.0
     while True:
         reap()
         left = descendants()
-        if not left or time.monotonic() > give_up:
+        if not left or time.monotonic() > polite_until + 10.0:
             return
         if time.monotonic() > polite_until:
             send(left, signal.SIGKILL)

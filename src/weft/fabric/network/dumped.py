@@ -218,8 +218,7 @@ def _owners(addresses: Addresses, tables: Tables) -> tuple[dict[int, SwitchTable
     """The table of each switch, by GUID or else by LID; headings of tables of unknown switches and of repeated ones."""
     by_guid = {int(guid): s for s, guid in enumerate(addresses.switch_guids.tolist()) if guid}
     by_lid = {int(lid): s for s, lid in enumerate(addresses.switch_lids.tolist()) if lid}
-    owner: dict[int, SwitchTable] = {}
-    foreign, repeated = list[str](), list[str]()
+    owner, foreign, repeated = dict[int, SwitchTable](), list[str](), list[str]()
     for table in tables.switches:
         switch = by_guid.get(table.guid) if table.guid else by_lid.get(table.lid)
         title = f"line {table.line}: " + (f"guid 0x{table.guid:016x}" if table.guid else f"lid {table.lid}")

@@ -30,9 +30,7 @@ def read_slurm(lines: Lines) -> Dump:
     reported = any(re.search(r"\bLevel=\d", line) for line in lines.lines)
     form = "scontrol show topology" if reported else "topology.conf"
     dump = Dump(lines.path, form, both_ends=False, cables_known=False)
-    joined: set[frozenset[str]] = set()
-    ports: dict[str, int] = {}
-    named = 0
+    joined, ports, named = set[frozenset[str]](), dict[str, int](), 0
     for number, text in _records(lines):
         name, nodes, switches = _record(lines, number, text)
         dump.add(Box(name, "switch", line=number))

@@ -97,8 +97,7 @@ class _Reader:
     """Reads whole lines, block by block."""
 
     def __init__(self, path: str) -> None:
-        self.path = path
-        self.line = 0  # number of lines before this block
+        self.path, self.line = path, 0  # number of lines before this block
         self.made: list[SwitchTable] = []
         self.heading: tuple[int, int, int, int] | None = None  # GUID, LID, last LID and line of the table that is open
         self.lids: list[NDArray[np.uint16]] = []

@@ -77,11 +77,10 @@ def too_fast(spec: VirtualSpec, cores: int) -> str:
     injected = sum(link.rate for link in spec.links if link.lower in hosts)  # by all hosts together
     if injected <= carried:
         return ""
-    fitting = carried / len(spec.hosts)
     return (
         f"the hosts of {spec.name} inject {format_rate(injected)} in all, but {cores} core(s) carry about "
         f"{format_rate(carried)} of TCP: the processors will be the bottleneck, not the links; "
-        f"set adapter_rate to {format_rate(fitting)} or less, and the other links in proportion"
+        f"set adapter_rate to {format_rate(carried / len(spec.hosts))} or less, and the other links in proportion"
     )
 
 
@@ -132,10 +131,8 @@ def _tree(spec: VirtualSpec) -> Wrong:
     for link in spec.links:
         lower, upper = root(link.lower), root(link.upper)
         if lower == upper:
-            yield (
-                f"{spec.name}: link {link.name} closes a loop, which bridges cannot carry",
-                'sum parallel links into one; a virtual fabric is topology = "star" or "fat-tree"',
-            )
+            what = f"{spec.name}: link {link.name} closes a loop, which bridges cannot carry"
+            yield what, 'sum parallel links into one; a virtual fabric is topology = "star" or "fat-tree"'
         parent[lower] = upper
     apart = [name for name in spec.hosts if root(name) != root(spec.hosts[0])]
     if apart:

@@ -91,10 +91,8 @@ def switch_batch(spec: VirtualSpec) -> str:
     both = ports(spec)
     for below, above in zip(both[::2], both[1::2], strict=True):
         over, under = (f" netns {{pid:{port.host}}}" if port.host else "" for port in (above, below))
-        lines.append(
-            f"link add {_created(above.interface, above.rate)}{over} type veth "
-            f"peer {_created(below.interface, below.rate)}{under}"
-        )
+        upper, lower = (_created(port.interface, port.rate) for port in (above, below))
+        lines.append(f"link add {upper}{over} type veth peer {lower}{under}")
         for port in (below, above):
             if not port.host:
                 lines.append(f"link set {port.interface} master {bridge[port.sender]} alias {port.link} up")
