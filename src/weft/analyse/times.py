@@ -95,7 +95,7 @@ def is_of_breakdown(samples: Expression) -> Expression:
 
 
 def turn_rows(samples: Expression, segments: Expression) -> list[TurnRow]:
-    """Medians of each operation in each launch, from the last start and from the first; else its longest duration."""
+    """Medians of each operation in a launch: on synchronised clocks from last and first start, else the longest."""
     key = ["cell", "launch", "op"]
     steps = segments.filter(is_of_breakdown(segments)).select("cell", "op").distinct().to_pyarrow().to_pylist()
     known = {(row["cell"], row["op"]) for row in steps if not row["op"].startswith(BESIDE)}

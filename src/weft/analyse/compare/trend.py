@@ -201,7 +201,7 @@ def judged(logs: Reals, margin: float, deals: int = DEALS) -> tuple[list[Found],
 
 
 def steepness(logs: Reals) -> Reals:
-    """For each row, a straight line's slope over its standard error, absolute; ``logs`` (runs, rows): of times in s."""
+    """Each row's slope of a straight line over its error, absolute; ``logs``: (runs, rows) logarithms of times in s."""
     run, slopes, left = _lines(logs)
     return np.abs(slopes) / np.sqrt(np.maximum(left / (len(logs) - 2), 1e-12) / (run @ run))
 

@@ -37,7 +37,7 @@ class Leaves:
 
 
 def find_leaves(places: Places, source: Numbers, target: Numbers, log_s: NDArray[np.float64]) -> Leaves | None:
-    """Leaves where no cable is known, by log times of short messages; None where neither file nor times tell leaves."""
+    """Leaves by log times (pairs,) of short messages between nodes, where no cable is known; None if nothing tells."""
     if (places.host >= 0).all() and len(places.network.switches) > 1:
         leaf = places.network.leaf[places.host].astype(np.int64)
         return Leaves(leaf, tuple(switch.name for switch in places.network.switches), False)

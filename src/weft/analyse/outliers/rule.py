@@ -47,7 +47,7 @@ def margin_of_median(values: NDArray[np.float64]) -> float:
 
 
 def list_outliers(values: ArrayLike, least: float | None = None, scatter: float = 0.0) -> list[int]:
-    """Places of log times that stand out among enough peers (nan is none), by `LEAST_OWN_FACTOR` or ``least``."""
+    """Places of log times (nan is none) beyond ``least``, else `LEAST_OWN_FACTOR`, and the peers' ``scatter``."""
     every = np.array(values, float)
     known = every[np.isfinite(every)]
     if len(known) < FEWEST_PEERS:

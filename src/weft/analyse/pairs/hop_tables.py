@@ -54,7 +54,7 @@ def _count(own: NDArray[np.bool_], counts: NDArray[np.int64] | None) -> int:
 
 
 def hop_rows(times: PairTimes) -> Rows:
-    """Final times of each hop class's pairs, as in paper 002; ``broken``: inconsistent pairs (METHOD 20)."""
+    """Final times of each class's pairs, as in paper 002; ``least_s``, ``most_s`` of samples; ``broken``: METHOD 20."""
     least, most = np.fmin.reduce(list(times.each("min_s"))), np.fmax.reduce(list(times.each("max_s")))
     samples, broken = np.add.reduce(list(times.each("samples", np.int64))), times.counts("broken")
     if broken is None:
@@ -189,7 +189,7 @@ def class_histogram(histogram: Expression, classes: Expression) -> Expression:
 
 
 def quantiles(histogram: Expression, key: Sequence[str], wanted: dict[str, float]) -> Expression:
-    """The key, samples, and each quantile in s, within `ERROR` (METHOD 14): bucket k begins at 2^(k/32) ns."""
+    """Each key's samples and quantiles in s, within `ERROR` (METHOD 14): middles of buckets from 2^(k/32) ns on."""
     key = list(key)
     counted = histogram.group_by([*key, "bucket"]).agg(count=histogram["count"].sum())
     group = ibis.window(group_by=key)

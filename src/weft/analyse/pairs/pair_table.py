@@ -81,7 +81,7 @@ def summaries(findings: Expression) -> Expression:
 
 
 def second_looks(findings: Expression) -> Expression:
-    """`PAIR`, forward_s, again_1_s, again_2_s, or null. Forward if clocks synchronised well enough (METHOD 2)."""
+    """`PAIR`, forward_s, again_1_s, again_2_s, or null: forward if clocks are exact to a tenth of it (METHOD 2)."""
     forward = findings.forward_ns.cast("float64")
     trusted = (findings.clock_method == "shared") | (findings.clock_residual_ns * 10 < forward)
     given = trusted & (findings.forward_samples > 0) & (forward > 0)

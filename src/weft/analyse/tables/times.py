@@ -25,7 +25,7 @@ class IterationRow(Called):
 
 
 class MixedRow(Called):
-    """Quantiles of a call's samples, each launch of equal weight. ``disturbed`` lost over 1 %, ``lost_s`` at most."""
+    """Quantiles of a call's samples, each launch of equal weight; ``disturbed`` lost over 1 %, the worst ``lost_s``."""
 
     phase: str
     samples: Long

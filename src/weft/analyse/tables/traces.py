@@ -125,7 +125,7 @@ class NodePairRow(TypedDict):
 
 
 class TraceDoubtRow(TypedDict):
-    """What the trace's own records doubt, of ranks or ns, and the grade that leaves it; ``where``: the worst case."""
+    """What the trace's own records doubt: ``count`` of ``of`` ranks or ns, the best grade left, and ``where`` most."""
 
     doubt: TraceDoubt
     grade: Grade
