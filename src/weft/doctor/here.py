@@ -148,15 +148,13 @@ def build_tool(name: str, find: Callable[[], str], lacks: str = "") -> Probe:
     try:
         return Probe(name, find(), "ok", needed=True)
     except LaunchError as error:
-        why = "building the kernels, at first use"
-        return Probe(name, "", "missing", why, error.remedy, needed=True, lacks=lacks)
+        return Probe(name, "", "missing", "building the kernels, at first use", error.remedy, needed=True, lacks=lacks)
 
 
 def cores() -> Probe:
     """Count the cores available to ranks."""
     here = cores_here()
-    threads = f", {here.threads} hardware threads" if here.threads != here.physical else ""
-    found = f"{here.physical}{threads}"
+    found = f"{here.physical}" + (f", {here.threads} hardware threads" if here.threads != here.physical else "")
     if here.restricted:
         remedy = "taskset -p $$ shows the mask; leave the taskset or cgroup that set it"
         return Probe("cores", f"{found} of {os.cpu_count()}", "warn", "this process may not use every core", remedy)

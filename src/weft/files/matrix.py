@@ -146,8 +146,7 @@ def calls_of(trace: dict[str, Any]) -> Iterator[Call]:
     groups = _groups(info.get("pg_config")) | _groups(*(_inputs(each) for each in events if each.get("name") == GROUPS))
     calls = [_call(each, info.get("rank")) for each in events if each.get("name") == CALL]
     parts = [len(each) if is_list(each) else 0 for each in (call.get("In split size") for call in calls)]
-    named = zip(map(_group, calls), parts, strict=True)
-    sizes = {name: count for name, count in named if name is not None and count}
+    sizes = {name: count for name, count in zip(map(_group, calls), parts, strict=True) if name is not None and count}
     for call, count in zip(calls, parts, strict=True):
         if "all_to_all" in str(call.get("Collective name", "")).replace("alltoall", "all_to_all"):
             name = _group(call)

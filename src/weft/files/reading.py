@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeGuard, TypeVar, get_args
 
@@ -55,13 +56,11 @@ def closest(word: str, known: Iterable[str]) -> str:
 def locate(given: str | Path, folder: str, error: type[WeftError]) -> Path:
     """Path of a file given by path, or by the name of a shipped one; ``error`` names the closest of these."""
     text = str(given)
-    try:
+    with suppress(OSError, ValueError):  # an embedded NUL, or a name the file system refuses
         if Path(text).is_file():
             return Path(text)
         if Path(text).is_dir() and not (shipped(folder) / f"{text}.toml").is_file():  # a run's own folder: --into pairs
             raise error(f"{text} is a folder", f"name one of its files, or one that ships with Weft ({folder})")
-    except (OSError, ValueError):  # an embedded NUL, or a name the file system refuses
-        pass
     names = sorted(path.stem for path in shipped(folder).glob("*.toml"))
     name = text.removesuffix(".toml")
     if name in names:

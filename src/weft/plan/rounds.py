@@ -137,8 +137,7 @@ def cell_s(cell: Cell, plan: Plan) -> float:
     longest, rate = 1.2 * measure.budget, plan.planned_fabric.node.copy_rate
     unbounded = kernel_named(cell.kernel).unbounded_s(cell.parameters, cell.ranks_per_node, rate)
     each_s = [*(each.seconds for each in cell.bounds.values()), *unbounded]
-    fewest = APART + FEWEST_TURNS
-    sampled = sum(max(min(calls * seconds, longest + seconds), fewest * seconds) for seconds in each_s)
+    sampled = sum(max(min(calls * each, longest + each), (APART + FEWEST_TURNS) * each) for each in each_s)
     sampled += OPERATION_S * len(cell.bounds) + breakdown_s(cell, plan)
     touched = 4 * cell.local_bytes * cell.ranks_per_node / rate if rate else 0.0
     return sampled + touched + kernel_named(cell.kernel).apart_s(cell.parameters)

@@ -166,8 +166,7 @@ class Tally:
         cell += bucket  # twice as fast without a change of type
         counts = np.bincount(cell)
         used = np.flatnonzero(counts)
-        codes = (used // width + low_key) * MOST_BUCKETS + used % width
-        self.counted.append(np.stack([codes, counts[used]]))
+        self.counted.append(np.stack([(used // width + low_key) * MOST_BUCKETS + used % width, counts[used]]))
 
     def _buckets(self, duration: Column, batch: Column, length: Column) -> NDArray[Any]:
         if (batch != 1).any():

@@ -7,6 +7,7 @@ import os
 import zlib
 from collections.abc import Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -192,13 +193,11 @@ def _sources(schema: str, records: Iterable[CellRecord], files: Fingerprints) ->
 
 def _remembered(path: Path, most: int) -> str | None:
     """What a file, and the files of pairs beside it, were made of; None with more rows than the cells have."""
-    try:
+    with suppress(*UNREADABLE):  # absent, or torn: convert it anew
         beside = (path.parent / place / path.name for place, *_ in pairs.BESIDE)
         heads = [pq.read_metadata(plain_file(each)) for each in (path, *beside) if each == path or each.exists()]
         if max(head.num_rows for head in heads) <= most:
             return (heads[0].metadata or {}).get(b"weft.sources", b"").decode()
-    except UNREADABLE:  # absent, or torn: convert it anew
-        pass
     return None
 
 

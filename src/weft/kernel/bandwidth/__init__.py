@@ -228,8 +228,7 @@ def representatives(
     if len(candidates) < 2 or fabric.network is None:
         return candidates[:1], []
     network = build_network(fabric)
-    places = network.indices(list(candidates))
-    first = next(group for group in groups_alike(network, places) if 0 in group.members)
+    first = next(group for group in groups_alike(network, network.indices(list(candidates))) if 0 in group.members)
     chosen: dict[tuple[str, int], int] = {}
     for host in range(1, len(candidates)):
         chosen.setdefault((LEVELS[int(first.level[host])], int(first.hops[host])), host)

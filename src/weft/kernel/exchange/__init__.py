@@ -112,8 +112,7 @@ class Exchange(Kernel):
         if values["data"] == "contention":
             messages = direct if combines(values.get("algorithm", "")) else ranks - 1
             ints = Uniform(INT_BYTES * (values["n"] // ranks**2), direct, messages)
-            vectors = Uniform(sizes.block, direct, messages)
-            known: dict[str, Traffic] = {"A": counts, "B": ints, "C": vectors}
+            known: dict[str, Traffic] = {"A": counts, "B": ints, "C": Uniform(sizes.block, direct, messages)}
             return {call: known[call] for call in values["calls"]}
         if values["data"] == "reverse":
             moved: Traffic = Mirror(sizes.local, direct, direct)

@@ -256,8 +256,7 @@ def _counted(
 
 def _traffic_need(values: Mapping[str, Any]) -> dict[str, int]:
     ranks, size = len(values["beside"]), values["traffic_size"]
-    messages = BURSTS * max(ranks - 1, 1) * values["burst"]
-    return {"traffic": size + messages * (size + 2 * RECORD), **staging(ranks)}
+    return {"traffic": size + BURSTS * max(ranks - 1, 1) * values["burst"] * (size + 2 * RECORD), **staging(ranks)}
 
 
 def values_of(

@@ -196,8 +196,7 @@ class RankFile:
             self._record(call, first, comm, some.tobytes(), len(some))
 
     def _record(self, call: int, site: int, comm: int, payload: bytes, valid: int) -> None:
-        head = _DEFINED.pack(call, 0, site, comm, valid)
-        self.records.append(head + payload.ljust(RECORD_BYTES - PAYLOAD, b"\0"))
+        self.records.append(_DEFINED.pack(call, 0, site, comm, valid) + payload.ljust(RECORD_BYTES - PAYLOAD, b"\0"))
 
     def flush(self) -> None:
         """Write what is held."""

@@ -219,8 +219,7 @@ class Definitions:
     def of(cls, header: Header) -> "Definitions":
         """The two communicators that every rank has."""
         world = Communicator(layout.WORLD, header.ranks, header.rank, members=range(header.ranks))
-        own = Communicator(layout.SELF, 1, 0, members={0: header.rank})
-        return cls({layout.WORLD: world, layout.SELF: own})
+        return cls({layout.WORLD: world, layout.SELF: Communicator(layout.SELF, 1, 0, members={0: header.rank})})
 
     def read(self, records: Records, ranks: int) -> None:
         """Take the definitions among records of shape (n,); sizes beyond the world's count of ranks are ignored."""
