@@ -112,9 +112,8 @@ def _knob(change: ChangeRow) -> str:
     limits = " or ".join(f"{name} ({value:,} B)" for value, name in names.items())
     if change["confirmed"]:
         return f"{limits}, confirmed"
-    if limits:
-        return f"perhaps {limits}"
-    return "none of those that were moved" if change["refuted"] else "none known here"
+    none = "none of those that were moved" if change["refuted"] else "none known here"
+    return f"perhaps {limits}" if limits else none
 
 
 def _trial_table(title: str, trials: Sequence[tuple[str, TrialRow]]) -> Table:
@@ -151,11 +150,10 @@ def winner_table(title: str, found: Sequence[WinnerRow]) -> Table:
     """Sizes by process counts: the winner, and its time over the default's."""
     shapes = sorted({(winner["nodes"], winner["ranks"]) for winner in found})
     columns = ("Message", *(f"N = {nodes}, p = {ranks}" for nodes, ranks in shapes))
-    rows = [("bytes", *("winner, x of the default's time",) * len(shapes))]
     known = {(winner["bytes"], winner["nodes"], winner["ranks"]): winner for winner in found}
-    for size in sorted({winner["bytes"] for winner in found}):
-        rows.append((exact_bytes(size), *(_cell(known.get((size, *shape))) for shape in shapes)))
-    return Table(title, columns, tuple(rows))
+    sizes, heading = sorted({winner["bytes"] for winner in found}), "winner, x of the default's time"
+    rows = [(exact_bytes(size), *(_cell(known.get((size, *shape))) for shape in shapes)) for size in sizes]
+    return Table(title, columns, (("bytes", *(heading,) * len(shapes)), *rows))
 
 
 def _cell(winner: WinnerRow | None) -> str:

@@ -142,14 +142,13 @@ def _calls(view: TraceView) -> Table:
 
 
 def _sizes(view: TraceView) -> Table:
-    rows = sorted(view.sizes, key=lambda row: -row["seconds"])[:MOST]
     shown = [
         (row["call"], f"up to {exact_bytes(row['size'])}", f"{row['calls']:,}", format_seconds(row["seconds"]),
          format_bytes(row["bytes"]))
-        for row in rows
+        for row in sorted(view.sizes, key=lambda row: -row["seconds"])[:MOST]
     ]  # fmt: skip
     columns = ("call", "size", "calls", "time of all ranks", "bytes")
-    return Table(f"Time by size{_less(rows, view.sizes)}", columns, tuple(shown))
+    return Table(f"Time by size{_less(shown, view.sizes)}", columns, tuple(shown))
 
 
 def _communicators(view: TraceView) -> Table:

@@ -236,8 +236,7 @@ def _told(calls: list[RankCalls], unended: int) -> list[str]:
     named = Counter({name: number for name, number in total.items() if not name.removeprefix("MPI_").startswith(QUIET)})
     if named:
         some = ", ".join(f"{name} ({number:,})" for name, number in named.most_common(MOST_NAMES))
-        more = " ..." if len(named) > MOST_NAMES else ""
-        lines.append(f"calls that Weft's traces do not have: {some}{more}")
+        lines.append(f"calls that Weft's traces do not have: {some}{' ...' if len(named) > MOST_NAMES else ''}")
     return lines
 
 

@@ -85,8 +85,7 @@ class Tuning:
         """Measure, or continue, and print the cost model's numbers: the run's exit code, the run, and the numbers."""
         folder = self.into.with_name(f"{self.into.name}-probe")
         code, view = self._measured(folder, study.probing_study(self.fabric, self.what), mpicxx)
-        found = study.probed(view)
-        title = view.titled(f"Numbers of the cost model on {self.fabric.name}")
+        found, title = study.probed(view), view.titled(f"Numbers of the cost model on {self.fabric.name}")
         console(160).print(terminal(probed_table(title, found, self.fabric)))
         return code, view, found
 
@@ -129,8 +128,7 @@ class Tuning:
         read_selection(table)
         folder = self.into.with_name(f"{self.into.name}-check")
         code, view = self._measured(folder, study.checking_study(self.fabric, self.what, table), mpicxx)
-        found = study.checked(view)
-        claims = study.check_claims(found, view.quality, view.claimed("doubt"))
+        claims = study.check_claims(found := study.checked(view), view.quality, view.claimed("doubt"))
         card = Card.of(f"table {table.name} on {self.fabric.name}", run_facts(view), claims)
         shown = study.check_table(view.titled(f"auto beside all others on {self.fabric.name}"), found)
         print_rows(card, console(160), terminal(shown))

@@ -67,10 +67,8 @@ def variants(fabric: Fabric, ranks: int, nodes: int, alltoalls: int) -> tuple[li
 
 
 def _machines(fabric: Fabric, asked: Asked, left_out: list[str]) -> list[Variant]:
-    network = fabric.network
-    found: list[Variant] = []
-    if network and network.tree:
-        tree = network.tree
+    network, found = fabric.network, list[Variant]()
+    if network and (tree := network.tree):
         changed = {"uplinks": 2 * tree.uplinks, "spines": 2 * tree.spines if tree.spines else None}
         if tree.pod_uplinks:
             changed |= {"pod_uplinks": 2 * tree.pod_uplinks, "cores": 2 * tree.cores if tree.cores else None}
@@ -95,8 +93,7 @@ def with_network(fabric: Fabric, variant: str, **changes: Any) -> Fabric:
         files = {key: str(beside / name) for key in ("file", "tables", "names") if (name := getattr(dump, key))}
         changes["dump"] = dump.model_copy(update=files)
     sources = fabric.sources | {f"network.{key}": f"changed by weft whatif: {variant}" for key in changes}
-    network = section.model_copy(update=changes)
-    name = f"{fabric.name[:60]}-{variant}"
+    network, name = section.model_copy(update=changes), f"{fabric.name[:60]}-{variant}"
     changed = fabric.model_copy(update={"name": name, "network": network, "sources": sources})
     return changed.read_from(fabric.path, as_toml(changed))
 

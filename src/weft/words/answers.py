@@ -142,8 +142,7 @@ def say_whatif(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     tried += f", {more['of'] - more['simulated']} only bounded" if more["of"] > more["simulated"] else ""
     if claim["value"] is None:
         return WHATIF_LABELS[name], f"no alternative saves {percent(more['least_share'])} of the time", tried
-    also = "the ranges overlap; " if more.get("overlaps") else ""
-    return WHATIF_LABELS[name], value, f"{also}{tried}"
+    return WHATIF_LABELS[name], value, ("the ranges overlap; " if more.get("overlaps") else "") + tried
 
 
 def say_trace(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
@@ -298,8 +297,7 @@ def say_pace(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
         text = f"{percent(claim['value'] or 0)} of the time, {format_seconds(more['seconds'])}"
         return "In MPI calls", text, f"{format_seconds(more['there'])} where it was traced"
     if name == "alone":
-        pace = seconds_text(*span(claim))
-        return "Message pace", f"{pace} each, {plural(more['messages'], 'message')} back to back"
+        return "Message pace", f"{seconds_text(*span(claim))} each, {plural(more['messages'], 'message')} back to back"
     return "All ranks at once", f"{times_text(*span(claim))} the pace of one"
 
 

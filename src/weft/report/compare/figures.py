@@ -78,9 +78,8 @@ def line_of(key: Key, sheet: Sheet) -> str:
     """The line of a row: its process count, unless that is on the axis."""
     if sheet.axis == "nodes":
         return f"{key.ranks // max(key.nodes, 1)} ranks per node"
-    if sheet.axis == "ranks":
-        return f"N = {key.nodes}"
-    return f"p = {key.ranks}" + (f", N = {key.nodes}" if sheet.crossed else "")
+    ranks = f"p = {key.ranks}" + (f", N = {key.nodes}" if sheet.crossed else "")
+    return f"N = {key.nodes}" if sheet.axis == "ranks" else ranks
 
 
 def time_points(found: Compare, sheet: Sheet, operation: str) -> list[dict[str, Any]]:

@@ -32,8 +32,7 @@ ROUNDS_KEY = (
 
 def breakdown_figures(view: RunView) -> list[Figure]:
     """The bars, and the rounds of the largest cells; nothing where nothing was explained."""
-    found = slowest(breakdowns(view))
-    if not found or not any(each["id"].startswith("breakdown.") for each in view.claims):
+    if not (found := slowest(breakdowns(view))) or not any(each["id"].startswith("breakdown.") for each in view.claims):
         return _round_figures(view)
     verdict = main_verdict(view.verdicts)
     own = next((rows for rows in found if verdict and rows[0]["cell"] == verdict["cell"]), None)

@@ -59,8 +59,7 @@ def scaling_figure(view: RunView, series: PlannedSeries, launches: Sequence[Medi
     title = f"{name_call(view.main_call)}: {KEPT[series.scaling]}, {m_text(series)}"
     claim = next((each for each in view.claimed("answer") if extras(each).get("series") == series.name), None)
     reading = f"{say(claim).label}: {say(claim).text}" if claim else f"{len(rows)} points"
-    model = view.plan.is_model
-    said = "simulated" if model else "measured"
+    said = "simulated" if (model := view.plan.is_model) else "measured"
     chart = _chart(theme.along(axis, xs, logarithmic), points, [] if model else dots, missing, unit, logarithmic, said)
     return Figure(f"time-{series.name}", view.titled(title), MODEL_KEY if model else KEY, reading, (chart,))
 

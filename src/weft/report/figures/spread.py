@@ -44,9 +44,8 @@ def spread_figure(view: RunView) -> Figure | None:
 def thinned(rows: Sequence[IterationRow], most: int = MOST_POINTS) -> list[IterationRow]:
     """At most ``most`` of the rows, evenly spaced by rank of their time, always with the smallest and largest."""
     ordered = sorted(rows, key=lambda row: row["time_s"])
-    if len(ordered) <= most:
-        return ordered
-    return [ordered[round(index * (len(ordered) - 1) / (most - 1))] for index in range(most)]
+    places = (round(index * (len(ordered) - 1) / (most - 1)) for index in range(most))
+    return ordered if len(ordered) <= most else [ordered[place] for place in places]
 
 
 def _panel(launches: dict[int, list[IterationRow]], quartiles: Sequence[QuartileRow], cell: Cell) -> Any:

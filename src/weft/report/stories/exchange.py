@@ -106,12 +106,10 @@ def _call_table(view: RunView, series: PlannedSeries) -> Table:
     """The calls of a series, cold and warm (Table 4.6)."""
     calls = view.calls_of(series)
     columns, ranks = _heading(view.of_series(series, calls[0]))
-    rows = [ranks]
-    for call, phase in product(calls, ("cold", "warm")):
-        if own := view.of_series(series, call, phase):
-            rows.append((f"{CALLS.get(call, call)}, {phase}", *map(time_text, own)))
+    found = ((call, phase, view.of_series(series, call, phase)) for call, phase in product(calls, ("cold", "warm")))
+    rows = [(f"{CALLS.get(call, call)}, {phase}", *map(time_text, own)) for call, phase, own in found if own]
     title = f"{series.name}, {m_text(series)}: first call on fresh connections (cold) and steady state (warm)"
-    return Table(view.titled(title), columns, tuple(rows))
+    return Table(view.titled(title), columns, (ranks, *rows))
 
 
 def _heading(rows: Sequence[CallRow]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -31,8 +31,7 @@ class PairsStory(Story):
     def figures(self, view: RunView) -> Figures:
         from weft.report.figures.pairs import pair_figures
 
-        pairs = PairView(view)
-        return pair_figures(pairs) if pairs.measured else []
+        return pair_figures(pairs) if (pairs := PairView(view)).measured else []
 
     def proof(self, view: RunView, figures: Figures) -> Figures:
         """The matrix at the message size that answers; with a slow cable or switch, the tree with it in red."""
@@ -41,10 +40,9 @@ class PairsStory(Story):
         answer = next(iter(view.claimed("answer")), None)
         size = extras(answer).get("bytes") if answer else None
         wanted = [each for each in figures if size is not None and each.name.split("-")[2:3] == [str(size)]]
-        tree = draw_outlier(view)
         # a matrix beside the card has no heading
         shown = [replace(each, key=f"{each.title}. {each.key}") for each in (wanted or figures)[:1]]
-        return [*([tree] if tree else []), *shown]
+        return [*([tree] if (tree := draw_outlier(view)) else []), *shown]
 
     def fields(self, view: RunView) -> dict[str, Any]:
         if not (pairs := PairView(view)).measured:
