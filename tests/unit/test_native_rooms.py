@@ -19,7 +19,7 @@ FLOORS = (
     {"breakdown"},
     {"bandwidth", "collective", "exchange", "floor", "pairs", "probe", "replay"},
     {"interference"},
-    {"launch"},
+    {"launch", "own"},
 )
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 #: The simulated platform stands on the simulator's memory and machine, which belong to the other build; a measured
@@ -27,10 +27,8 @@ FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in room
 OUTSIDE = {
     ("host/platform_simulated.cpp", "../../simulate/ranks/folded_memory.hpp"),
     ("host/platform_simulated.cpp", "../../simulate/ranks/machine.hpp"),
-    ("mpi/all_to_all.cpp", "../../alltoall/choice.hpp"),
-    ("mpi/all_to_all.cpp", "../../alltoall/error.hpp"),
-    ("mpi/all_to_all.cpp", "../../alltoall/state.hpp"),
-    ("mpi/all_to_all.cpp", "../../alltoall/texts.hpp"),
+    ("mpi/all_to_all.cpp", "../../alltoall/call.hpp"),
+    *(("own/own_all_to_all.cpp", f"../../alltoall/{name}.hpp") for name in ("choice", "error", "state", "texts")),
 }
 _INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 

@@ -210,6 +210,16 @@ void warn_of(Cell &cell, std::int64_t left_over) {
     }
 }
 
+/// Whether the time of a check is over; warns where that was before half of its rounds.
+bool is_cut_short(Cell &cell, TimeOfCheck const &time, std::size_t done, std::size_t rounds) {
+    bool const over = time.is_over();
+    if (over && 2 * done < rounds) {
+        cell.warn("the time of the check ended after " + std::to_string(done) + " of " + std::to_string(rounds) +
+                  " rounds");
+    }
+    return over;
+}
+
 } // namespace
 
 Need pairs_need(Cell const &cell) {
@@ -269,11 +279,7 @@ void run_pairs(Cell &cell) {
     PairMeter meter(cell, turns, request.modes, request.raw);
     TimeOfCheck const time(cell, std::int64_t(rounds.size() * request.sizes.size()));
     for (PairRound const &round : rounds) {
-        if (round.number > 0 && time.is_over()) {
-            if (2 * std::size_t(round.number) < rounds.size()) {
-                cell.warn("the time of the check ended after " + std::to_string(round.number) + " of " +
-                          std::to_string(rounds.size()) + " rounds");
-            }
+        if (round.number > 0 && is_cut_short(cell, time, std::size_t(round.number), rounds.size())) {
             break;
         }
         record_partner(cell, round);

@@ -50,8 +50,11 @@ def _relative_errors(cells: Sequence[MeasuredCell], seconds: Sequence[float]) ->
 def simulate(cells: list[MeasuredCell], say: Callable[[str], None]) -> dict[Model, list[float]]:
     """Simulated seconds of the cells under each of SimGrid's models."""
     with tempfile.TemporaryDirectory(prefix="weft-sheets-") as scratch:
-        models = {each: simulation_model(from_sheets(each), {}, cells, Path(scratch), say) for each in MODELS}
-        return {each: model(np.array([]), range(len(cells))).tolist() for each, model in models.items()}
+        found: dict[Model, list[float]] = {}
+        for each in MODELS:
+            model = simulation_model(from_sheets(each), {}, cells, Path(scratch), say)
+            found[each] = model(np.array([]), range(len(cells))).tolist()
+        return found
 
 
 def values_of(cells: list[MeasuredCell], found: dict[Model, list[float]]) -> dict[str, float]:
