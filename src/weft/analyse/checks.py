@@ -135,7 +135,9 @@ def failures(rows: Sequence[CallRow]) -> list[FindingRow]:
 
 
 def below_floor(rows: Sequence[AnyCall], floor: Floor) -> list[FindingRow]:
-    """METHOD 21: a time below that of an empty operation means nothing; ranks that share cores have no noise floor."""
+    """METHOD 21: a time below that of an empty operation means nothing; a batch of calls shares one empty operation.
+    Ranks that share cores have no noise floor: their empty operation waits for the core.
+    """
     found: list[tuple[float, FindingRow]] = []
     for row in rows:
         empty = floor.value("empty", row["nodes"], row["ranks_per_node"])
@@ -210,7 +212,9 @@ def lost_in_words(row: TimedRow) -> str:
 
 
 def doubtful(rows: Sequence[CallRow], precision: float) -> list[FindingRow]:
-    """Wide intervals, samples disturbed (METHOD 11: a tenth lost over 1 % to others), late starts, shared cores."""
+    """Numbers to read with care: wide intervals, disturbed samples, late starts, shared cores. METHOD 11: reported are
+    rows of which more than a tenth of the samples lost over 1 % of their time to others.
+    """
     warm = timed(rows, phase="warm")
     found: list[FindingRow] = []
     for row in sorted(warm, key=half_width, reverse=True):

@@ -67,8 +67,9 @@ RESULTS = frozenset({"ok", "memory", "fabric", "bound", "planned"})
 
 
 class Against(NamedTuple):
-    """What a run says against the warm times of a call of a cell. ``keeps``: the share of the interval's lower end that
-    surely remains were no launch's median lengthened; None where the number says nothing at all.
+    """What a run says against the warm times of a call of a cell. ``keeps`` is how much of the interval's lower end
+    surely remains, from 0 to 1, if the launches' medians are as long as they would have been without the disturbance;
+    None where the number says nothing at all.
     """
 
     doubt: Doubt

@@ -92,7 +92,8 @@ class Floor:
     def copy_rate(self, nodes: int, ranks_per_node: int, rank_bytes: int) -> float | None:
         """Highest copy rate of a node in bytes per second if each rank copies ``rank_bytes``; None if not measured. The
         best at the largest measured working set up to ``rank_bytes`` (else the smallest), at a larger one, or of one
-        rank's share where more copied at once: alone, or in nearer caches, a rank is as fast, so it is a lower bound.
+        rank's share where more copied at once: alone, or in nearer caches, a rank is as fast, so it remains a lower
+        bound.
         """
         own = [row["bytes"] for row in self._of("copy", nodes, ranks_per_node) if row["best"]]
         if not own:
@@ -112,7 +113,9 @@ class Floor:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Lower bounds of a run's calls (METHOD 16). Rates measured on this host replace the file's; others fill gaps."""
+    """Lower bounds of a run's calls (METHOD 16), copies at the working set of a call. Measured rates replace those of
+    the file if the ranks run on this host, and else only fill in what it omits.
+    """
 
     fabric: Fabric
     floor: Floor

@@ -96,7 +96,9 @@ def _widest(id: str, cause: str, spans: Sequence[Span]) -> list[FindingRow]:
 
 
 def _spans(row: ClassRow, of_pairs: Mapping[tuple[int, int], Cell], fabric: Fabric, cause: str) -> Iterator[Span]:
-    """The range of a hop class by one effect. No routing beats latency and bytes over one adapter."""
+    """The range of a hop class by one effect; nothing if its pairs run alone, or inside a node. No routing beats the
+    latency and the bytes over one adapter; adaptive routes spread a pair's own bytes too.
+    """
     cell, network, seconds = of_pairs.get((row["nodes"], row["ranks"])), fabric.network, row["median_s"]
     if cell is None or network is None or row["mode"] == "isolated" or not row["hops"]:
         return

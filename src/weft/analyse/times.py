@@ -72,7 +72,9 @@ def _common(rows: Expression) -> dict[str, Expression]:
 
 
 def launch_weighted(times: Expression, key: Sequence[str]) -> Expression:
-    """Quantiles of all launches' samples; one of a launch with n weighs 1 / n, so that each launch counts alike."""
+    """Quantiles of the samples of all launches, in which each launch counts alike, however many samples it took. A
+    sample of a launch with n weighs 1 / n; the quantile q is the smallest time with the share q of the weight below.
+    """
     weighed = times.mutate(weight=1.0 / times.count().over(ibis.window(group_by=[*key, "launch"])))
     so_far = ibis.cumulative_window(group_by=list(key), order_by=["time_s", "launch", "iteration"])
     whole = ibis.window(group_by=list(key))
@@ -95,7 +97,9 @@ def is_of_breakdown(samples: Expression) -> Expression:
 
 
 def turn_rows(samples: Expression, segments: Expression) -> list[TurnRow]:
-    """Medians of each operation in a launch: on synchronised clocks from last and first start, else the longest."""
+    """Medians of each operation of a breakdown in each launch. On synchronised clocks from the last start to the last
+    end, and from the first; else both are the longest duration.
+    """
     key = ["cell", "launch", "op"]
     steps = segments.filter(is_of_breakdown(segments)).select("cell", "op").distinct().to_pyarrow().to_pylist()
     known = {(row["cell"], row["op"]) for row in steps if not row["op"].startswith(BESIDE)}

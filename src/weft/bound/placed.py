@@ -80,7 +80,9 @@ CAUSES: Mapping[str, Cause] = {
 
 
 def effects(traffic: Traffic, cell: Placed, fabric: Fabric, terms: Terms) -> tuple[Effect, ...]:
-    """Effects that a model leaves out of an operation, by the bound's terms in s; none on one node. FabricError."""
+    """Effects that the model of a fabric leaves out of an operation, by the bound's terms in s; FabricError. None on
+    one node, or of a fabric that is no model.
+    """
     network = fabric.network
     if not fabric.is_model or network is None or cell.nodes < 2:
         return ()

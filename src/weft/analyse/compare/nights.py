@@ -56,7 +56,8 @@ def new_parts(slow: Sequence[Collection[str]], memory: int) -> list[set[str]]:
 
 def find_alarms(logs: Reals, margin: float, parts: Sequence[Collection[str]] = ()) -> list[Alarm]:
     """The alarms of a history as each night found them, oldest first. ``logs``: (nights, rows) logarithms of seconds,
-    nan for none; ``margin``: the least change, in logarithms; ``parts``: those that each night is the first to name.
+    nan if not measured; ``margin``: the least change, in logarithms; ``parts``: of each night those that it is the
+    first to name as slow.
     """
     if not logs.shape[1]:
         return []

@@ -111,7 +111,9 @@ def chance(others: Sequence[float], score: float) -> float:
 
 @cache
 def stretches(runs: int) -> NDArray[np.int64]:
-    """First run and run after the last of each stretch (stretches, 2); one from the first run is another's rest."""
+    """First run and run after the last of each stretch (stretches, 2) that can be held against all others. None begins
+    with the first run: it is the rest of another. All parts have `LEAST_SIDE` runs at least, if any.
+    """
     last = runs - LEAST_SIDE + 1
     ends = {begin: [*range(begin + LEAST_SIDE, last), runs] for begin in range(LEAST_SIDE, last)}
     return np.array([(begin, end) for begin, own in ends.items() for end in own])
@@ -119,7 +121,8 @@ def stretches(runs: int) -> NDArray[np.int64]:
 
 def contrasts(logs: Reals, margin: float = 0.0) -> Reals:
     """Differences of the means inside and outside each stretch over their standard errors, by the scatter within both.
-    `logs`: (runs, rows) of times in s; one under `margin`, in logarithms, counts as none: it would hide others.
+    `logs`: (runs, rows) of times in s; a difference under `margin`, in logarithms, counts as none: it would hide
+    others.
     """
     runs = len(logs)
     begin, end = stretches(runs).T
@@ -201,7 +204,9 @@ def judged(logs: Reals, margin: float, deals: int = DEALS) -> tuple[list[Found],
 
 
 def steepness(logs: Reals) -> Reals:
-    """Each row's slope of a straight line over its error, absolute; ``logs``: (runs, rows) logarithms of times in s."""
+    """For each row, the slope of a straight line over its standard error, absolute: shape (rows,), no unit. ``logs``
+    (runs, rows) are logarithms of times in seconds.
+    """
     run, slopes, left = _lines(logs)
     return np.abs(slopes) / np.sqrt(np.maximum(left / (len(logs) - 2), 1e-12) / (run @ run))
 
@@ -216,9 +221,10 @@ def _lines(logs: Reals) -> tuple[Reals, Reals, Reals]:
 
 def drift_in(logs: Reals, found: Sequence[Found]) -> Reals | None:
     """How far each row drifts, last run over first in logarithms, where that explains its changes better than steps do.
-    A drift has a largest contrast too, and both its sides drift on: without this it would be dated, as several steps.
-    A straight line has two numbers, steps have more; if they leave more all the same, no step is to be dated. A step
-    more than was found, which may be too short to be sure of, must halve what the line leaves. `logs`: as of `judged`.
+    A drift has a largest contrast too, and both its sides drift on: without this it would be dated, as several steps. A
+    straight line has two numbers, steps have more; if they leave more all the same, there is no step to be dated. A
+    step more than was found, which may be too short to be sure of, must halve what the line leaves. `logs`: (runs,
+    rows): logarithms of times in seconds.
     """
     if not found:
         return None

@@ -37,7 +37,9 @@ class Leaves:
 
 
 def find_leaves(places: Places, source: Numbers, target: Numbers, log_s: NDArray[np.float64]) -> Leaves | None:
-    """Leaves by log times (pairs,) of short messages between nodes, where no cable is known; None if nothing tells."""
+    """Leaves where no cable is known; None where neither file nor times tell leaves. `source`, `target`: node numbers
+    of each pair, shape (pairs,); `log_s`: logarithm of its short message's seconds.
+    """
     if (places.host >= 0).all() and len(places.network.switches) > 1:
         leaf = places.network.leaf[places.host].astype(np.int64)
         return Leaves(leaf, tuple(switch.name for switch in places.network.switches), False)

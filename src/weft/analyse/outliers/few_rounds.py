@@ -196,7 +196,9 @@ class Fit:
 
 
 def _levels(values: Floats, stratum: NDArray[np.int64], messages: Messages, of: NDArray[np.bool_]) -> Floats:
-    """The median of a stratum's values; of few, of its group in all rounds plus what its round adds; else nan."""
+    """The median of some of the values of each value's stratum; where these are few, of its group in all rounds, and
+    what its round adds to that; else nan.
+    """
     strata, groups = int(stratum.max(initial=-1)) + 1, int(messages.group.max(initial=-1)) + 1
     own = group_medians(stratum[of], values[of], strata)
     own[np.bincount(stratum[of], minlength=strata) < FEWEST_LEVEL] = np.nan

@@ -57,7 +57,9 @@ class Candidate:
 
     @property
     def slowed(self) -> Cells:
-        """Pairs whose forward direction is slower (pairs,): `forth`, or `cells` where half a round trip cannot tell."""
+        """Pairs whose forward direction is taken as slower (pairs,): `forth`, or `cells` where undecidable. A node may
+        be slow either way, as may both links of a cable that the same pairs cross: half a round trip is the same.
+        """
         ways = (other.forth for other in self.same if other.kind == "link")
         apart = self.kind in ("link", "switch") and all(np.array_equal(forth, self.forth) for forth in ways)
         return self.forth if apart else self.cells

@@ -42,7 +42,9 @@ class Scale(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Remainders:
-    """Each pair of one way with its expected time: between nodes decomposed; within one, that of the same places."""
+    """Each pair of one way with its expected time. Between nodes by the decomposition; within a node the median of the
+    same places on other nodes, or if few, of all.
+    """
 
     times: PairTimes
     time_s: Floats  # half a round trip, as if each pair had the least load of its class; shape (pairs,)
@@ -99,7 +101,9 @@ class Remainders:
         }
 
     def histogram(self) -> dict[Key, tuple[Ints, Ints]]:
-        """Buckets of ``spread`` in nodes and ``left`` between, and pairs in each, by class; no pair of two outliers."""
+        """Buckets of ``spread`` within nodes and ``left`` between, and pairs in each, by hop class. Not of pairs that
+        two outliers touch: whether these add in one direction is unknown.
+        """
         values = self.left.copy()
         values[self.ends.inside] = self.spread
         values, kind, nodes = self._of(values), self._of(self.ends.kind), self._of(self.ends.nodes)
@@ -180,7 +184,9 @@ def round_loads(ends: Ends, *, mean: bool = False) -> NDArray[np.float32] | None
 
 
 def crossing_factors(times: PairTimes) -> NDArray[np.float32] | None:
-    """How many times as long as by its load each pair may take, if all that crosses a link either way shares it."""
+    """How many times as long as by its load each pair may take, shape (pairs,); None for 1. One that is early comes
+    back while others still go there: all that crosses a link either way may share it.
+    """
     if times.mode != TOGETHER or not times.ends.places.routed or len(times.ends.places.nodes) < 2:
         return None
     load, most = _by_rounds(times.ends), _by_rounds(times.ends, mean=True, either=True)

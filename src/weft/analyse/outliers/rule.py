@@ -47,7 +47,9 @@ def margin_of_median(values: NDArray[np.float64]) -> float:
 
 
 def list_outliers(values: ArrayLike, least: float | None = None, scatter: float = 0.0) -> list[int]:
-    """Places of log times (nan is none) beyond ``least``, else `LEAST_OWN_FACTOR`, and the peers' ``scatter``."""
+    """Places of the values (log times) that stand out among their peers; nan is none, nor is any of too few peers.
+    ``least``: the least value, by default that of `LEAST_OWN_FACTOR`; ``scatter``: the least standard deviation.
+    """
     every = np.array(values, float)
     known = every[np.isfinite(every)]
     if len(known) < FEWEST_PEERS:

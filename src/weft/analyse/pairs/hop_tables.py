@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tables of pairs by hop class: times, first contact, contention; and the pairs farthest from their class."""
+"""The tables of pairs by hop class: times, first contact, contention; and the pairs farthest from their class.
+
+On demand: exact quantiles over all samples, and the ranks of two nodes.
+"""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -54,7 +57,9 @@ def _count(own: NDArray[np.bool_], counts: NDArray[np.int64] | None) -> int:
 
 
 def hop_rows(times: PairTimes) -> Rows:
-    """Final times of each class's pairs, as in paper 002; ``least_s``, ``most_s`` of samples; ``broken``: METHOD 20."""
+    """Times of the pairs of each hop class, as in paper 002: over the final times of its pairs. ``least_s``,
+    ``most_s``: shortest and longest single sample; ``broken``: inconsistent pairs (METHOD 20).
+    """
     least, most = np.fmin.reduce(list(times.each("min_s"))), np.fmax.reduce(list(times.each("max_s")))
     samples, broken = np.add.reduce(list(times.each("samples", np.int64))), times.counts("broken")
     if broken is None:
@@ -109,7 +114,9 @@ class Contention:
         return beside[self._beside] / alone[self._isolated]
 
     def rows(self, *, modelled: bool) -> Rows:
-        """The factor of each hop class over launches (of one launch, over pairs), and quantiles over pairs."""
+        """The factor of each hop class with its interval, and quantiles over pairs. Pairs of a launch share what that
+        met: it is the median over launches; of one launch alone over pairs, and says so.
+        """
         alone = {part[0].number: own for part, own in zip(self._alone.parts, self._alone.each("median_s"), strict=True)}
         every = zip(self.times.parts, self.times.each("median_s"), strict=True)
         each = [self._factor(own, alone[part[0].number]) for part, own in every if part[0].number in alone]
@@ -189,7 +196,9 @@ def class_histogram(histogram: Expression, classes: Expression) -> Expression:
 
 
 def quantiles(histogram: Expression, key: Sequence[str], wanted: dict[str, float]) -> Expression:
-    """Each key's samples and quantiles in s, within `ERROR` (METHOD 14): middles of buckets from 2^(k/32) ns on."""
+    """The key, samples, and a column of s for each quantile, within `ERROR` of the exact one (METHOD 14). Bucket k of a
+    histogram holds 2^(k/32) up to 2^((k+1)/32) ns; a quantile is the geometric middle of its bucket.
+    """
     key = list(key)
     counted = histogram.group_by([*key, "bucket"]).agg(count=histogram["count"].sum())
     group = ibis.window(group_by=key)

@@ -161,8 +161,9 @@ def table_columns(numbers: Mapping[str, NDArray[Any]], **same: object) -> dict[s
 
 
 def node_rows(bases: Iterable[tuple[NodeMatrix, Floats]], places: Places) -> list[NodeRow]:
-    """A row for each node, size and mode. ``factor``: its pairs' median over their class without outliers, ``worst``
-    the largest; ``within``: own pairs; with its place in the row that shows it best (:func:`worst_first`).
+    """A row for each node, size and mode, with its place in the row that shows it best (:func:`worst_first`).
+    ``factor``: median of its pairs' times over their class without outliers, ``worst`` the largest; ``within``: own
+    pairs.
     """
     rows: list[NodeRow] = []
     for matrix, base_s in bases:
@@ -188,7 +189,9 @@ def node_rows(bases: Iterable[tuple[NodeMatrix, Floats]], places: Places) -> lis
 
 
 def worst_first(rows: Iterable[NodeRow]) -> list[NodeRow]:
-    """The row of each node that shows it best, worst first: `STANDING_OUT` by factor, the rest by deviations."""
+    """The row of each node at the size and mode that shows it best, the worst node first. Those that stand out
+    (`STANDING_OUT`) by factor, then the rest by deviations: short messages scatter more.
+    """
     known = (row for row in rows if row["factor"] is not None)
     ranked: list[tuple[bool, float, NodeRow]] = []
     for own in grouped(known, lambda row: (row["bytes"], row["mode"])).values():

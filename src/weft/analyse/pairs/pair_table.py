@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writing ``tables/pairs.parquet`` and ``tables/pair_histogram.parquet`` of a run of the kernel ``pairs``.
 
-Ibis expressions: from samples to statistics of each ordered pair, and to histograms by node. Every time is a one-way
-latency: half a round trip (METHOD 25).
+Ibis expressions: from samples of pairs to statistics of each ordered pair, and to histograms by node.
+
+Every time is a one-way latency: half a round trip (METHOD 25).
 """
 
 from collections.abc import Collection, Iterator
@@ -81,7 +82,9 @@ def summaries(findings: Expression) -> Expression:
 
 
 def second_looks(findings: Expression) -> Expression:
-    """`PAIR`, forward_s, again_1_s, again_2_s, or null: forward if clocks are exact to a tenth of it (METHOD 2)."""
+    """Forward times and remeasurements: `PAIR`, forward_s, again_1_s, again_2_s; null if there is none. Forward if
+    clocks needed no synchronising, or their residual is under a tenth of it (METHOD 2).
+    """
     forward = findings.forward_ns.cast("float64")
     trusted = (findings.clock_method == "shared") | (findings.clock_residual_ns * 10 < forward)
     given = trusted & (findings.forward_samples > 0) & (forward > 0)

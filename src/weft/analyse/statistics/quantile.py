@@ -58,7 +58,9 @@ def middle_ranks(n: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=4096)
 def median_ranks(n: int, confidence: float = 0.95) -> MedianRanks:
-    """Ranks of the narrowest symmetric interval that covers the median with ``confidence``. ValueError: no samples."""
+    """Ranks of the narrowest symmetric interval that covers the median with ``confidence``, or x(1) .. x(n). Raises
+    ValueError: There are no samples.
+    """
     if n < 1:
         raise ValueError("no interval of no samples")
     low, outside = _exact(n, confidence) if n <= EXACT_UP_TO else _floating(n, confidence)

@@ -113,7 +113,9 @@ class ChangeRow(OfCall):
 
 
 class SlowerRow(OfCall):
-    """A size that takes longer than twice the size (METHOD 18); ``double_cell`` is another if each size is a cell."""
+    """A size (bytes) that takes longer than twice the size, by more than the errors of both (METHOD 18).
+    ``double_cell`` differs from ``cell`` if each size is a cell of its own.
+    """
 
     size: Long
     double: Long
@@ -263,7 +265,9 @@ FINDINGS = TableOf("findings", FindingRow)
 
 
 def answer_of(row: VerdictRow, low: float | None = None, high: float | None = None) -> Answer:
-    """What a verdict answers by an interval of its factor: a rise limits weak scaling, a fall does not limit strong."""
+    """What a verdict answers by its interval, or by another one of the same factor. A rise limits weak scaling, a fall
+    does not limit strong: where nothing is shown, that end counts.
+    """
     least = low if low is not None else row["low"] or row["factor"] or 0.0
     most = high if high is not None else row["high"] or row["factor"] or 0.0
     if row["outcome"] in ("undecided", "no verdict"):

@@ -89,7 +89,9 @@ SENSITIVITY = TableOf("sensitivity", SensitivityRow)
 
 
 class LinkRow(Placement):
-    """One direction of a link in one launch. ``rate`` is in bytes per second; ``share`` is bytes / (rate x seconds)."""
+    """One direction of a link in one launch of a cell (or batch of cells). ``rate`` is in bytes per second; ``share``
+    is bytes / (rate x seconds).
+    """
 
     cell: str
     launch: Short

@@ -34,8 +34,9 @@ class Way(Placement):
 
 
 class ClassRow(Classed):
-    """Times of a hop class. ``broken`` pairs are inconsistent (METHOD 20), ``slow`` take `PAIR_FACTOR` times the class
-    and `LEAST_SHOWN_S` more: null of pairs that are analysed by nodes.
+    """Times over the pairs of a hop class. ``broken`` counts the inconsistent ones (METHOD 20), ``slow`` those of
+    `PAIR_FACTOR` times what the class takes and at least `LEAST_SHOWN_S` more: null of pairs that are analysed by
+    nodes.
     """
 
     pairs: Long

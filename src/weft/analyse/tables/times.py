@@ -25,7 +25,9 @@ class IterationRow(Called):
 
 
 class MixedRow(Called):
-    """Quantiles of a call's samples, each launch of equal weight; ``disturbed`` lost over 1 %, the worst ``lost_s``."""
+    """Quantiles of all samples of one call of a cell, each launch with the same weight. ``disturbed`` samples lost over
+    1 % of their time to others, ``lost_s`` is the most that one of them can have lost.
+    """
 
     phase: str
     samples: Long
@@ -131,8 +133,9 @@ class TimedRow(CallIdentity, SummaryRow):
 
 
 class StartupRow(Placement):
-    """Starting a shape's ranks, over its launches, in s. ``init_s``: MPI_Init on the slowest rank, ``first_s``: the
-    all-to-all ``call`` that opened all connections, null without; ``waits``: what only waits in MPI_Init.
+    """What starting the ranks of a shape took, over its launches, in s. ``init_s``: MPI_Init on the slowest rank.
+    ``first_s``: the all-to-all ``call`` that opened the connections of all ranks, null where a launch began with other
+    calls. ``waits``: the component that only waits in MPI_Init.
     """
 
     launches: int
@@ -195,8 +198,9 @@ class QuartileRow(Called):
 
 
 class FloorRow(TypedDict):
-    """Cost of an empty operation or a small message (s), or rate of a copy (B/s of a node). ``way`` of the fastest
-    copy: ``whole``, ``pieces of 256 KiB``, ``backward``, ``streaming stores`` or ``string instruction``.
+    """Cost of an empty operation or a small message (seconds), or rate of a copy (bytes per second of a node). ``way``
+    says how the fastest copy was made: ``whole``, ``pieces of 256 KiB``, ``backward``, ``streaming stores`` or ``string
+    instruction``.
     """
 
     cell: str

@@ -72,8 +72,9 @@ class MatrixRow(TypedDict):
 
 class LateRow(TypedDict):
     """A rank: time in MPI and outside of it, how long it waited for others and others for it (in s). ``imbalance_s`` is
-    the part of ``caused_s`` in which this rank computed longer than those that waited for it; in the rest it waited
-    itself, for others or the network. ``file_s``: file calls, ``lost_s``: runnable without a processor (null: unknown).
+    the part of ``caused_s`` in which this rank computed longer than those that waited for it; in the rest it was late
+    because it waited for others, or for the network, itself. ``file_s`` are file calls, ``lost_s`` the time for which
+    it was runnable without a processor (null: unknown).
     """
 
     rank: int
@@ -90,7 +91,9 @@ class LateRow(TypedDict):
 
 
 class PhaseRow(TypedDict):
-    """A stretch of rank 0's calls that repeats: from which event, how many, how often; its longest sites (``text``)."""
+    """A stretch of rank 0's calls that repeats: from which event, how many calls, how often; in s. ``text`` names its
+    longest call sites.
+    """
 
     first_event: Long
     calls: Long
@@ -125,7 +128,9 @@ class NodePairRow(TypedDict):
 
 
 class TraceDoubtRow(TypedDict):
-    """What the trace's own records doubt: ``count`` of ``of`` ranks or ns, the best grade left, and ``where`` most."""
+    """What the trace's own records doubt, and the best grade that leaves it. ``count`` of ``of`` ranks, or ns, are
+    touched; ``where`` names the worst case.
+    """
 
     doubt: TraceDoubt
     grade: Grade
@@ -136,7 +141,9 @@ class TraceDoubtRow(TypedDict):
 
 
 class VerdictRow(TypedDict):
-    """What could be better, and what of ``seconds`` that saves at most; left are ``computing_s`` and ``moving_s``."""
+    """What could be better, and how much of ``seconds`` that saves at most. What is left is ``computing_s``, of the
+    busiest rank or of the mean, and ``moving_s`` of transfers, in s.
+    """
 
     remedy: BoundedRemedy
     saves_s: float
@@ -146,7 +153,9 @@ class VerdictRow(TypedDict):
 
 
 class ActivityRow(TypedDict):
-    """What ranks did in a stretch (s since the first call): shares, 0 to 1. ``lane`` is a group, ``rank`` its first."""
+    """What some ranks did in a stretch of time: shares of it from 0 to 1; the rest is computing, or no trace. ``lane``
+    counts groups of ranks from 0, of which ``rank`` is the first; begin and end in s since the first call.
+    """
 
     lane: int
     rank: int

@@ -108,7 +108,9 @@ def _without_spikes(series: SizeSeries) -> list[int]:
 
 
 def _standing_out(series: SizeSeries, keep: Sequence[int]) -> list[int]:
-    """Inner points far off the line between their neighbours (log axes): such a size lies within the change."""
+    """Inner points far off the line between their neighbours, on logarithmic axes, or in the middle of a step. No
+    latency and rate make time grow faster than the size: a size with that on both sides lies within the change.
+    """
     found: list[int] = []
     for left, here, right in zip(keep, keep[1:], keep[2:], strict=False):
         logs = [math.log(series.seconds[place]) for place in (left, here, right)]

@@ -135,7 +135,9 @@ def agreed_settings(launches: Iterable[LaunchRow]) -> dict[str, str]:
 
 
 def name_knob(change: ChangeOver, series: SizeSeries, cell: Cell, knobs: Knobs) -> ChangeRow:
-    """A change-over with its knob: not of a bend, which a cache may make, nor of puts; a switch, its cause."""
+    """A change-over with the knob that explains it. Not of a bend, as a cache may make it at some knob's size; of a
+    recorded switch, its cause; of puts and gets.
+    """
     where, collective = reached(cell, change.call)
     one_sided = cell.parameters.get("transfer") in ("put", "get")
     likely: list[NamedKnob] = []

@@ -170,7 +170,9 @@ def size_series(rows: Iterable[CallRow], medians: Iterable[MedianRow]) -> list[S
 
 
 def block_series(rows: Iterable[CallRow], medians: Iterable[MedianRow], call: str) -> list[SizeSeries]:
-    """Series of a shape's cells, the first of a block each, where each size is a cell: no offset is common to them."""
+    """Series over the block sizes of cells of one shape, the first of a block, if each size is a cell of its own. Their
+    launches are not the same, so no offset of a launch is removed.
+    """
     groups: dict[tuple[str, int, int, int], dict[int, TimedRow]] = {}
     for row in timed(rows, call, "warm"):
         if split_op(call)[1] is None and row["block_bytes"]:
@@ -190,7 +192,9 @@ def block_series(rows: Iterable[CallRow], medians: Iterable[MedianRow], call: st
 
 
 def _undisturbed(medians: Sequence[MedianRow]) -> list[MedianRow]:
-    """Rows of which others took less than half; all where too few would be left (a kernel that flags all yields)."""
+    """Rows without those of which others may have taken half the time or more. All rows of a series that would keep
+    fewer than half: a kernel that only flags switches flags all that yield.
+    """
     named = [((row["cell"], split_op(row["call"])[0]), row) for row in medians]
     clean = [(series, row) for series, row in named if not may_be_half(row)]
     every, stay = (Counter(series for series, _ in rows) for rows in (named, clean))

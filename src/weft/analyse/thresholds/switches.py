@@ -124,7 +124,9 @@ def _rate(lines: Sequence[Piece]) -> float | None:
 
 
 def slower_than_double(series: SizeSeries, *, modelled: bool = False) -> list[SlowerRow]:
-    """METHOD 18: sizes slower than twice the size: intervals apart, the ratio over 1 by `SURE` errors and 3 %."""
+    """METHOD 18: every size whose time exceeds that of twice the size, by more than the errors of both. Intervals must
+    not overlap, and the ratio exceed 1 by `SURE` standard errors and 3 %; a model has no noise.
+    """
     place = {size: index for index, size in enumerate(series.sizes)}
     found: list[SlowerRow] = []
     for size, index in place.items():

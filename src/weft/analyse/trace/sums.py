@@ -206,7 +206,9 @@ def _with_waiting(rows: Expression) -> Expression:
 
 
 def receives(events: Expression, ranks: tuple[int, int]) -> Expression:
-    """Each receive of a known message, ``waiting_ns``, and its sender (``awaited``), in order of posting (MPI 3.5)."""
+    """Each receive of a known message: ``waiting_ns`` in its call, and the sender (``awaited``). The n-th posted of a
+    pair, communicator and tag has the n-th such message (MPI 3.5).
+    """
     own = events.filter(events.rank.between(*ranks))
     came = without(own, LOST)
     completed = came.filter(

@@ -191,7 +191,9 @@ def repeating(codes: Codes, longest: int = LONGEST) -> list[tuple[int, int, int]
 
 
 def _stretches(codes: Codes, sums: Sums, powers: Sums, period: int) -> list[tuple[int, int]]:
-    """Longest stretches (begin, end) that equal those a period later: by sums of blocks first (Karp and Rabin)."""
+    """Longest stretches (begin, end) of calls that equal those a period later, if as long as two periods. Each holds a
+    whole block of a period that equals the next: blocks are compared by sums first (Karp and Rabin).
+    """
     at = sums[::period]
     blocks = at[1:] - at[:-1]
     alike = blocks[:-1] * powers[period] == blocks[1:]
