@@ -11,6 +11,13 @@ from weft.store.trace.layout import WORLD, RankFile, State
 CLOSED = State.CLOSED | State.SHARED_CLOCK | State.CLOCK_CLOSED
 
 
+class Held(RankFile):
+    """Records that stay until a rank is written, however many."""
+
+    def flush(self) -> None:
+        """Write nothing."""
+
+
 class MadeRank:
     """A rank's trace in the making; each method gives the rank back, so that calls stand in a row.
 
@@ -25,7 +32,7 @@ class MadeRank:
             "state": int(CLOSED), "host": b"made", "library": b"made MPI", "cost_ns": 80.0,
             "closed_ns": 1_000_000_000, **header,
         }  # fmt: skip
-        self._made = RankFile(Path(), rank, ranks, **given)
+        self._made = Held(Path(), rank, ranks, **given)
         self.head, self.records = self._made.head, self._made.records
 
     def call(self, name: str, begin_ns: int, end_ns: int, **rest: Any) -> "MadeRank":
