@@ -6,6 +6,7 @@
 // exceeds the limit. Best for medium blocks. Slower than node.multi if the cost of messages dominates, and than
 // flat.window if that of copies does.
 #include "algorithms.hpp"
+#include "common/comm.hpp"
 #include "staging.hpp"
 #include "transfer.hpp"
 
@@ -17,24 +18,6 @@
 namespace weft::alltoall {
 
 namespace {
-
-/// Parts of memory as one datatype; messages in flight keep it alive.
-class PartsType {
-  public:
-    PartsType(std::vector<int> const &lengths, std::vector<MPI_Aint> const &places) {
-        check(PMPI_Type_create_hindexed(int(lengths.size()), lengths.data(), places.data(), MPI_BYTE, &type_),
-              "MPI_Type_create_hindexed");
-        check(PMPI_Type_commit(&type_), "MPI_Type_commit");
-    }
-    PartsType(PartsType const &) = delete;
-    PartsType &operator=(PartsType const &) = delete;
-    ~PartsType() { PMPI_Type_free(&type_); }
-
-    MPI_Datatype get() const noexcept { return type_; }
-
-  private:
-    MPI_Datatype type_ = MPI_DATATYPE_NULL;
-};
 
 class Direct {
   public:
@@ -182,8 +165,8 @@ class Direct {
             window.send(bytes_at(reinterpret_cast<void *>(places.front()), bytes), peer);
             return;
         }
-        PartsType const parts(lengths, places);
-        window.send({MPI_BOTTOM, 1, parts.get(), bytes}, peer);
+        Datatype const parts = Datatype::at(lengths, places, MPI_BYTE);
+        window.send({MPI_BOTTOM, 1, parts, bytes}, peer);
     }
 
     void copy_out(Item const &item) {

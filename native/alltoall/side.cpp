@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "side.hpp"
 
+#include "common/comm.hpp"
 #include "error.hpp"
 #include "hooks.hpp"
 #include "platform.hpp"
@@ -34,17 +35,9 @@ class Anchored {
         if (address == nullptr) {
             int const one = 1;
             MPI_Aint const back = -MPI_Aint(layout.begin);
-            check(PMPI_Type_create_hindexed(1, &one, &back, layout.type, &own_), "MPI_Type_create_hindexed");
-            check(PMPI_Type_commit(&own_), "MPI_Type_commit");
+            own_ = Datatype::at({&one, 1}, {&back, 1}, layout.type);
             this->address = reinterpret_cast<std::byte const *>(std::uintptr_t(layout.begin));
             type = own_;
-        }
-    }
-    Anchored(Anchored const &) = delete;
-    Anchored &operator=(Anchored const &) = delete;
-    ~Anchored() {
-        if (own_ != MPI_DATATYPE_NULL) {
-            (void)PMPI_Type_free(&own_);
         }
     }
 
@@ -52,7 +45,7 @@ class Anchored {
     MPI_Datatype type;
 
   private:
-    MPI_Datatype own_ = MPI_DATATYPE_NULL;
+    Datatype own_;
 };
 
 void pack_elements(Layout const &layout, std::byte const *from, std::int64_t count, std::byte *to, MPI_Comm comm) {

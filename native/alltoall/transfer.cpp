@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transfer.hpp"
 
+#include "common/comm.hpp"
 #include "error.hpp"
 #include "hooks.hpp"
 #include "platform.hpp"
@@ -13,32 +14,21 @@ namespace weft::alltoall {
 namespace {
 
 /// `count` elements as one: for counts beyond an int if MPI has no `_c` calls.
-class LargeType {
-  public:
-    LargeType(std::int64_t count, MPI_Datatype of) {
-        constexpr std::int64_t piece = std::int64_t(1) << 30;
-        MPI_Count lower = 0, extent = 0;
-        check(PMPI_Type_get_extent_x(of, &lower, &extent), "MPI_Type_get_extent_x");
-        MPI_Datatype many = MPI_DATATYPE_NULL, all = MPI_DATATYPE_NULL;
-        check(PMPI_Type_contiguous(int(piece), of, &many), "MPI_Type_contiguous");
-        check(PMPI_Type_contiguous(int(count / piece), many, &all), "MPI_Type_contiguous");
-        int lengths[2] = {1, int(count % piece)};
-        MPI_Aint places[2] = {0, MPI_Aint(count / piece * piece * extent)};
-        MPI_Datatype types[2] = {all, of};
-        check(PMPI_Type_create_struct(2, lengths, places, types, &type_), "MPI_Type_create_struct");
-        PMPI_Type_free(&many);
-        PMPI_Type_free(&all);
-        check(PMPI_Type_commit(&type_), "MPI_Type_commit");
-    }
-    LargeType(LargeType const &) = delete;
-    LargeType &operator=(LargeType const &) = delete;
-    ~LargeType() { PMPI_Type_free(&type_); } // messages in flight keep it
-
-    MPI_Datatype get() const noexcept { return type_; }
-
-  private:
-    MPI_Datatype type_ = MPI_DATATYPE_NULL;
-};
+Datatype large_type(std::int64_t count, MPI_Datatype of) {
+    constexpr std::int64_t piece = std::int64_t(1) << 30;
+    MPI_Count lower = 0, extent = 0;
+    check(PMPI_Type_get_extent_x(of, &lower, &extent), "MPI_Type_get_extent_x");
+    MPI_Datatype many = MPI_DATATYPE_NULL, all = MPI_DATATYPE_NULL, made = MPI_DATATYPE_NULL;
+    check(PMPI_Type_contiguous(int(piece), of, &many), "MPI_Type_contiguous");
+    check(PMPI_Type_contiguous(int(count / piece), many, &all), "MPI_Type_contiguous");
+    int lengths[2] = {1, int(count % piece)};
+    MPI_Aint places[2] = {0, MPI_Aint(count / piece * piece * extent)};
+    MPI_Datatype types[2] = {all, of};
+    check(PMPI_Type_create_struct(2, lengths, places, types, &made), "MPI_Type_create_struct");
+    PMPI_Type_free(&many);
+    PMPI_Type_free(&all);
+    return Datatype(made);
+}
 
 MPI_Request start_send(Message const &message, int to, int tag, MPI_Comm comm) {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -46,8 +36,8 @@ MPI_Request start_send(Message const &message, int to, int tag, MPI_Comm comm) {
     if (message.count <= INT_MAX) {
         check(PMPI_Isend(message.address, int(message.count), message.type, to, tag, comm, &request), "MPI_Isend");
     } else {
-        LargeType const all(message.count, message.type);
-        check(PMPI_Isend(message.address, 1, all.get(), to, tag, comm, &request), "MPI_Isend of a large message");
+        Datatype const all = large_type(message.count, message.type);
+        check(PMPI_Isend(message.address, 1, all, to, tag, comm, &request), "MPI_Isend of a large message");
     }
     return request;
 }
@@ -58,8 +48,8 @@ MPI_Request start_receive(Message const &message, int from, int tag, MPI_Comm co
     if (message.count <= INT_MAX) {
         check(PMPI_Irecv(message.address, int(message.count), message.type, from, tag, comm, &request), "MPI_Irecv");
     } else {
-        LargeType const all(message.count, message.type);
-        check(PMPI_Irecv(message.address, 1, all.get(), from, tag, comm, &request), "MPI_Irecv of a large message");
+        Datatype const all = large_type(message.count, message.type);
+        check(PMPI_Irecv(message.address, 1, all, from, tag, comm, &request), "MPI_Irecv of a large message");
     }
     return request;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RAII for communicators. Weft's own traffic uses the PMPI_ names, so that a tool sees only the measured call, and an
-// interposer does not intercept it.
+// RAII for communicators and datatypes. Weft's own traffic uses the PMPI_ names, so that a tool sees only the measured
+// call, and an interposer does not intercept it.
 #pragma once
 
 #include "common/check.hpp"
 
+#include <span>
 #include <utility>
 
 namespace weft {
@@ -48,6 +49,50 @@ class OwnComm {
   private:
     MPI_Comm comm_ = MPI_COMM_NULL;
     bool kept_ = false;
+};
+
+/// An owned, committed datatype; messages in flight keep one that is freed.
+class Datatype {
+  public:
+    Datatype() = default;
+    /// Takes ownership of `made`, and commits it.
+    explicit Datatype(MPI_Datatype made) : type_(made) { check(PMPI_Type_commit(&type_), "MPI_Type_commit"); }
+    Datatype(Datatype &&other) noexcept : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)) {}
+    Datatype &operator=(Datatype &&other) noexcept {
+        std::swap(type_, other.type_);
+        return *this;
+    }
+    ~Datatype() {
+        if (type_ != MPI_DATATYPE_NULL && mpi_is_up()) {
+            PMPI_Type_free(&type_);
+        }
+    }
+
+    static Datatype contiguous(int count, MPI_Datatype of) {
+        MPI_Datatype made = MPI_DATATYPE_NULL;
+        check(PMPI_Type_contiguous(count, of, &made), "MPI_Type_contiguous");
+        return Datatype(made);
+    }
+
+    /// `of` with a gap after it: an extent of `extent_bytes`.
+    static Datatype resized(MPI_Datatype of, MPI_Aint extent_bytes) {
+        MPI_Datatype made = MPI_DATATYPE_NULL;
+        check(PMPI_Type_create_resized(of, 0, extent_bytes, &made), "MPI_Type_create_resized");
+        return Datatype(made);
+    }
+
+    /// At each of some displacements in bytes `lengths` of `of` in a row.
+    static Datatype at(std::span<int const> lengths, std::span<MPI_Aint const> places, MPI_Datatype of) {
+        MPI_Datatype made = MPI_DATATYPE_NULL;
+        check(PMPI_Type_create_hindexed(int(lengths.size()), lengths.data(), places.data(), of, &made),
+              "MPI_Type_create_hindexed");
+        return Datatype(made);
+    }
+
+    operator MPI_Datatype() const noexcept { return type_; } // NOLINT(google-explicit-constructor): the handle
+
+  private:
+    MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
 } // namespace weft

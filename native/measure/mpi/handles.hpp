@@ -76,44 +76,6 @@ class Comm : public OwnComm {
     }
 };
 
-/// An owned, committed datatype.
-class Datatype {
-  public:
-    Datatype() = default;
-    Datatype(Datatype &&other) noexcept : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)) {}
-    Datatype &operator=(Datatype &&other) noexcept {
-        std::swap(type_, other.type_);
-        return *this;
-    }
-    ~Datatype() {
-        if (type_ != MPI_DATATYPE_NULL && mpi_is_up()) {
-            PMPI_Type_free(&type_);
-        }
-    }
-
-    static Datatype contiguous(int count, MPI_Datatype of) {
-        Datatype made;
-        check(PMPI_Type_contiguous(count, of, &made.type_), "MPI_Type_contiguous");
-        check(PMPI_Type_commit(&made.type_), "MPI_Type_commit");
-        return made;
-    }
-
-    /// `of` with a gap after it: an extent of `extent_bytes`.
-    static Datatype resized(MPI_Datatype of, MPI_Aint extent_bytes) {
-        Datatype made;
-        check(PMPI_Type_create_resized(of, 0, extent_bytes, &made.type_), "MPI_Type_create_resized");
-        check(PMPI_Type_commit(&made.type_), "MPI_Type_commit");
-        return made;
-    }
-
-    operator MPI_Datatype() const noexcept {
-        return type_;
-    } // NOLINT(google-explicit-constructor): stands for the handle
-
-  private:
-    MPI_Datatype type_ = MPI_DATATYPE_NULL;
-};
-
 // Small collectives on 64-bit integers, all outside of timed regions.
 
 inline std::int64_t max_over(MPI_Comm comm, std::int64_t mine) {
