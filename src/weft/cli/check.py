@@ -135,6 +135,7 @@ def watch(
     from datetime import UTC, datetime
 
     from weft.fabric import load_fabric
+    from weft.kernel.registry import program_of
     from weft.kernel.studies import load_study
     from weft.launch import launcher_for
     from weft.report.card import print_rows
@@ -153,7 +154,7 @@ def watch(
         if due is not None and datetime.now(UTC) < due:
             sys.stdout.write(f"the next night is due at {due:%Y-%m-%d %H:%M} UTC: {found.folder}\n")
             return 0
-        history = run_night(found, launcher_for(fabric, mpicxx, progress.say, only=found.program), progress)
+        history = run_night(found, launcher_for(fabric, mpicxx, progress.say, only=program_of(found.study)), progress)
     hosts = fabric.hosts or history.nights[-1].hosts
     nights = Nights(history.study, history.fabric, history.nights, history.precision, hosts)
     page = write_nights(nights, found.folder)

@@ -218,8 +218,12 @@ def placed(study: Study, fabric: Fabric, shape: Shape) -> tuple[Status, str, tup
 
 def planned_series(study: Study, cells: Sequence[Cell]) -> Iterable[PlannedSeries]:
     """The series of a study, each with the axis along which it grows."""
+    counts: dict[str, set[int]] = {}
+    for cell in cells:
+        for name in cell.series:
+            counts.setdefault(name, set()).add(cell.nodes)
     for series in study.series:
-        axis = "nodes" if len({cell.nodes for cell in cells if series.name in cell.series}) > 1 else "ranks"
+        axis = "nodes" if len(counts.get(series.name, ())) > 1 else "ranks"
         written = series.model_dump(mode="json", exclude_none=True)
         yield PlannedSeries(name=series.name, scaling=series.scaling, axis=axis, written=written)
 

@@ -25,7 +25,6 @@ from weft.files.lock import try_flock
 from weft.files.section import put
 from weft.format import plural
 from weft.host import read
-from weft.kernel.registry import program_of
 from weft.launch.launcher import Launcher
 from weft.launch.site import free_nodes
 from weft.plan.records import shapes
@@ -80,11 +79,6 @@ class Watch:
     folder: Path
     every_s: float
     time: str
-
-    @property
-    def program(self) -> str:
-        """The native program that its study needs."""
-        return program_of(self.study)
 
     @property
     def nodes(self) -> int:
