@@ -214,7 +214,7 @@ def quality(
     inherited: Sequence[tuple[Grade, str]] = (),
     latency: float | None = None,
 ) -> list[QualityRow]:
-    """The doubts about a run, gravest first; a model has none of those that only a machine can raise."""
+    """The doubts about a run, most severe first; a model has none of those that only a machine can raise."""
     warm = timed(rows, phase="warm")
     fair = [row for row in warm if row["cell"] not in crowded]
     lost = [row for row in rows if row["phase"] in ("warm", "")]

@@ -45,7 +45,7 @@ class Knob:
 class NamedKnob:
     """A variable of the library with its current value."""
 
-    names: tuple[str, ...]  # its name; several if more than one has this value, the likeliest first
+    names: tuple[str, ...]  # its name; several if more than one has this value, most likely first
     value: int  # bytes
     what: str  # what changes above it
 
@@ -153,7 +153,7 @@ class Knobs:
         self._shared = shares_memory(known)
 
     def within(self, lower: int, upper: int, where: Where = "both", collective: str = "") -> list[NamedKnob]:
-        """The knobs whose value lies between two sizes, the likeliest first; those of one value and meaning are one. A
+        """The knobs whose value lies between two sizes, most likely first; those of one value and meaning are one. A
         knob that counts a header switches up to `HEADER` bytes below its value. `collective`: empty for a message.
         """
         where = where if self._shared else "network"

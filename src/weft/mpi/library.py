@@ -109,7 +109,7 @@ def find_mpi(mpicxx: str | None = None) -> Mpi:
 
 
 def starters(wrapper: Path) -> list[Path]:
-    """Paths where the wrapper's starter may be, the likeliest first. Debian chooses among MPIs (``mpicxx.openmpi``) by
+    """Paths where the wrapper's starter may be, most likely first. Debian chooses among MPIs (``mpicxx.openmpi``) by
     links, separately for wrapper and starter: the wrapper's are followed one by one, and the last name decides.
     """
     chain = [wrapper]

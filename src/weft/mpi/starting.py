@@ -41,7 +41,7 @@ class Family:
     free: tuple[str, ...] = ("-bind-to", "none")
     crowded: tuple[str, ...] = ("-bind-to", "none")
     by_core: tuple[str, ...] = ("-bind-to", "core")
-    pinned: tuple[str, ...] = ("-bind-to", "core")  # in a job, where hardware threads are not told from cores
+    pinned: tuple[str, ...] = ("-bind-to", "core")  # in a job, where hardware threads are not distinguished from cores
     by_thread: tuple[str, ...] = ("-bind-to", "hwthread")
     here: tuple[str, ...] = ("-launcher", "fork", "-hosts", "localhost")
     """Arguments that start all ranks on this host, even inside a job of several hosts."""

@@ -24,7 +24,7 @@ COPIES: Mapping[str, Mapping[str, str]] = {
 #: Open MPI 5's mechanisms (framework smsc), the one that it prefers first. Only the one in use keeps its variables.
 MECHANISMS: Mapping[str, str] = {"xpmem": f"XPMEM, {MAPPED}", "knem": f"KNEM, {ONCE}", "cma": f"CMA, {ONCE}"}
 LARGEST_USUAL = 4 * 2**16  # no library sends over 64 KiB at once by default: beyond four of these no limit matters
-MOST = 2  # of several knobs that could matter the likeliest are named
+MOST = 2  # of several knobs that could matter the most likely are named
 
 
 def message_knobs(library: str, values: Mapping[str, str], where: Where, block_bytes: int) -> str:
@@ -63,7 +63,7 @@ def _copying(values: Mapping[str, str], limits: Sequence[tuple[str, int, Knob]],
 
 
 def _limits(values: Mapping[str, str], family: str, where: str) -> list[tuple[str, int, Knob]]:
-    """The limits of messages between two ranks that were in force, the likeliest first, each under one name."""
+    """The limits of messages between two ranks that were in force, most likely first, each under one name."""
     return [
         (name, size, knob)
         for knob in KNOBS.get(family, ())

@@ -8,7 +8,7 @@ both values, in rounds: each round has one launch with the knobs as they were an
 shuffled by the seed (METHOD 9). Where messages of a size near v begin to switch depends on a header, so no size lies
 within `HEADER` below a value.
 
-What a knob is worth shows farther away. The likeliest knob of a change-over is therefore also set to 4 v, or v / 4, in
+What a knob is worth shows farther away. The most likely knob of a change-over is also set to 4 v, or v / 4, in
 one more launch of the same rounds, and `FAR_SIZES` between v and there are measured with it and without.
 """
 

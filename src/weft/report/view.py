@@ -88,7 +88,7 @@ class RunView:
     floor = read_once(FLOOR)  # the noise floor and the copy rate of memory, by shape
     verdicts = read_once(VERDICTS)  # verdict on each series that scales
     claims = read_once(CLAIMS)  # what the run may claim
-    quality = read_once(QUALITY)  # the doubts about the run, the gravest first
+    quality = read_once(QUALITY)  # the doubts about the run, most severe first
     findings = read_once(FINDINGS)  # errors, warnings and notes about the numbers
 
     @property

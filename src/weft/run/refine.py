@@ -112,7 +112,7 @@ def measured_s(folder: RunFolder) -> float:
     return total
 
 
-MOST_KNOBS = 4  # knobs of one change-over that are moved, the likeliest first
+MOST_KNOBS = 4  # knobs of one change-over that are moved, most likely first
 
 
 def confirm(folder: RunFolder, launcher: Launcher, progress: Progress) -> None:
@@ -148,11 +148,11 @@ def is_left(folder: RunFolder) -> bool:
 
 
 def trials_of(changes: Sequence[ChangeRow], plan: Plan, say: Callable[[str], None] | None = None) -> list[Trial]:
-    """The knobs to move, the likeliest of each jump first; says which are left out."""
+    """The knobs to move, the most likely of each jump first; says which are left out."""
     found: list[Trial] = []
     say = say or Progress().say
     for change in (row for row in changes if row["kind"] == "jump"):
-        is_far = False  # one far launch a round for each jump: the likeliest knob's that the sweep leaves room for
+        is_far = False  # one far launch a round for each jump: the most likely knob's that the sweep leaves room for
         values = dict(zip(change["knobs"], change["knob_values"], strict=True))
         names = without_aliases(values)
         for name in names[:MOST_KNOBS]:

@@ -76,7 +76,7 @@ class ChangeRow(OfCall):
     """A size at which a library switches protocol or algorithm (`weft.analyse.thresholds.changes.ChangeOver`).
 
     ``lower`` and ``upper`` are bytes, ``before_rate`` and ``after_rate`` bytes per second. ``knobs`` are all of the
-    library's variables whose value lies where the change may be, the likeliest first, ``knob_values`` their values,
+    library's variables whose value lies where the change may be, most likely first, ``knob_values`` their values,
     ``knob_value`` that of the first; ``usual_knob`` is the one to try if there is none. ``eager_limit``: whether
     the knob is an eager limit by its name. ``confirmed``: the knob that was moved and took the point along, empty if
     none did or none was tried; ``refuted``: those that were moved without it (`weft.analyse.thresholds.trials`). Kind

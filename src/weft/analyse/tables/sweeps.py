@@ -25,7 +25,7 @@ class TrialRow(OfCall):
     each kind. ``old`` is the factor by which moving it changed the step at ``value``, ``new`` that at ``moved``,
     ``ratio`` the time of sizes from ``first`` to ``last`` (bytes) between the two values with the knob moved over that
     without; each with its interval over launches, null where too little was measured. ``why`` gives the judgement in
-    words. ``far`` is a value farther away, at which the gain of the likeliest knob was measured, with its own
+    words. ``far`` is a value farther away, at which the gain of the most likely knob was measured, with its own
     ``far_setting``, sizes and ratio of times; null and empty where it was not.
     """
 

@@ -18,14 +18,14 @@ UNITS = {"b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
 
 def read_site(outputs: Mapping[tuple[str, ...], str]) -> Site:
     """The site in what the commands printed, by command; an empty text where one could not be asked."""
-    told = Answers(outputs)
-    nodes = told.tree(NODES, "pbsnodes")
-    everywhere, bound = _nodes(table(nodes.get("nodes")), told)
-    servers = table(told.tree(SERVER, "qstat -B").get("Server")).values()
+    answers = Answers(outputs)
+    nodes = answers.tree(NODES, "pbsnodes")
+    everywhere, bound = _nodes(table(nodes.get("nodes")), answers)
+    servers = table(answers.tree(SERVER, "qstat -B").get("Server")).values()
     # ``workq``, which installing makes it, where the server does not say
     default = next((found for each in servers if (found := word(table(each).get("default_queue")))), "workq")
-    queues = _queues(table(told.tree(QUEUES, "qstat").get("Queue")), default, everywhere, bound)
-    return told.site("pbs", word(str(nodes.get("pbs_server", "")).partition(".")[0]), queues, everywhere, words=None)
+    queues = _queues(table(answers.tree(QUEUES, "qstat").get("Queue")), default, everywhere, bound)
+    return answers.site("pbs", word(str(nodes.get("pbs_server", "")).partition(".")[0]), queues, everywhere, words=None)
 
 
 def seconds(text: object) -> float:
@@ -40,14 +40,14 @@ def memory(text: object) -> int:
     return round(scaled(str(text).lower(), UNITS))
 
 
-def _nodes(nodes: Mapping[str, Any], told: Answers) -> tuple[Queue, dict[str, str]]:
+def _nodes(nodes: Mapping[str, Any], answers: Answers) -> tuple[Queue, dict[str, str]]:
     """Nodes that are up, by likeness, and the others; the queue of each that has one. A host's vnodes are added up."""
     bound: dict[str, str] = {}
     cores, bytes_of = Counter[str](), Counter[str]()
     down: dict[str, None] = {}
     for name, node in ((name, table(value)) for name, value in nodes.items()):
         resources = table(node.get("resources_available"))
-        host = told.names(str(resources.get("host", name)), "pbsnodes")
+        host = answers.names(str(resources.get("host", name)), "pbsnodes")
         if len(host) != 1:
             continue
         if DOWN.search(str(node.get("state", ""))):

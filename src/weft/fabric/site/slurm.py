@@ -23,18 +23,18 @@ KNOWN = ("pmix", "pmix_v5", "pmix_v4", "pmix_v3", "pmi2", "cray_shasta")
 
 def read_site(outputs: Mapping[tuple[str, ...], str]) -> Site:
     """The site in what the commands printed, by command; an empty text where one could not be asked."""
-    told = Answers(outputs)
-    named = re.search(r"^ClusterName\s*=\s*(\S+)", told.text(CONFIG), re.MULTILINE)
-    offered = re.findall(r"[a-z0-9_]+", told.text(MPI))
+    answers = Answers(outputs)
+    named = re.search(r"^ClusterName\s*=\s*(\S+)", answers.text(CONFIG), re.MULTILINE)
+    offered = re.findall(r"[a-z0-9_]+", answers.text(MPI))
     # of PMIx those plugins of one version only without the one for all
     starts = [name for name in KNOWN if name in offered and not (name.startswith("pmix_") and "pmix" in offered)]
-    queues = tuple(_queues(told, _rules(told.text(PARTITIONS))))
+    queues = tuple(_queues(answers, _rules(answers.text(PARTITIONS))))
     leaves: list[tuple[str, tuple[str, ...]]] = []  # switches that have nodes of their own
-    for keys in (dict(re.findall(r"(\w+)=(\S*)", line)) for line in told.text(TOPOLOGY).splitlines()):
+    for keys in (dict(re.findall(r"(\w+)=(\S*)", line)) for line in answers.text(TOPOLOGY).splitlines()):
         is_leaf = keys.get("Level") == "0" and word(keys.get("SwitchName")) and keys.get("Nodes")
-        if is_leaf and (nodes := told.names(keys["Nodes"], "scontrol show topology")):
+        if is_leaf and (nodes := answers.names(keys["Nodes"], "scontrol show topology")):
             leaves.append((keys["SwitchName"], nodes))
-    return told.site("slurm", word(named[1]) if named else "", queues, mpi=tuple(starts), leaves=tuple(leaves))
+    return answers.site("slurm", word(named[1]) if named else "", queues, mpi=tuple(starts), leaves=tuple(leaves))
 
 
 def seconds(text: str) -> float:
@@ -48,19 +48,19 @@ def seconds(text: str) -> float:
     return float(one * 60 + two)  # minutes[:seconds]
 
 
-def _queues(told: Answers, rules: Mapping[str, Queue | None]) -> Iterator[Queue]:
+def _queues(answers: Answers, rules: Mapping[str, Queue | None]) -> Iterator[Queue]:
     limits: dict[str, float] = {}
     classes, down = defaultdict[str, list[NodeClass]](list), defaultdict[str, list[str]](list)
     default = ""
-    for fields in rows(told.text(SINFO), "|"):
+    for fields in rows(answers.text(SINFO), "|"):
         partition = word(fields[0].removesuffix("*"))
         if len(fields) not in (8, 9) or not partition:
-            told.doubt("sinfo", "|".join(fields))
+            answers.doubt("sinfo", "|".join(fields))
             continue
         limit, sockets, each, threads, memory, state, nodes = fields[1:8]
         default = partition if fields[0].endswith("*") else default
         limits[partition] = seconds(limit)
-        names = told.names(nodes, "sinfo")
+        names = answers.names(nodes, "sinfo")
         if DOWN.search(state):
             down[partition] += names
         elif names:

@@ -128,7 +128,7 @@ class Collective(Kernel):
         section, found = study.collective, list[tuple[Shape, dict[str, Any]]]()
         if section.overlap:
             return with_threads(sweep, find_library())
-        told, library = section.algorithms != "each", find_library() if section.algorithms == "each" else ""
+        listed, library = section.algorithms != "each", find_library() if section.algorithms == "each" else ""
         several = section.algorithms == "each" or section.algorithm != (DEFAULT,)
         for shape, cell in sweep.values:
             call, ranks = str(cell["collective"]), int(cell.get("ranks", shape.ranks))
@@ -141,10 +141,10 @@ class Collective(Kernel):
             if section.algorithms == "each":
                 of = {each.name: setting(library, call, each) for each in algorithms(library, call, ranks)}
                 found += [(shape, cell | {"algorithm": name, "setting": chosen}) for name, chosen in of.items()]
-                told = told or bool(of)
+                listed = listed or bool(of)
         why = f"{library.split(',')[0]} has no option for others" if library else ""
         why = why or "weft run adds those of the library that it finds"
-        notes = [] if told else [f'algorithms = "each": only the library\'s own choice is planned; {why}']
+        notes = [] if listed else [f'algorithms = "each": only the library\'s own choice is planned; {why}']
         return Sweep(tuple(found), (*sweep.notes, *notes))
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:

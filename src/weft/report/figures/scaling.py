@@ -81,7 +81,7 @@ def _chart(x: alt.X, points: Points, dots: Points, missing: Points, unit: str, l
     tooltip = theme.tooltips(where="at", time="median", limit="lower bound", samples="samples")
     low, bound = alt.Y("low:Q", scale=scale), alt.Y("bound:Q", scale=scale)
     bounded, thin = [point for point in points if point["bound"]], [*usable[-1:], *crowded]
-    told = [alt.Tooltip("launch:O"), alt.Tooltip("text:N", title="median")]
+    tips = [alt.Tooltip("launch:O"), alt.Tooltip("text:N", title="median")]
     whole: Any = alt.layer(
         theme.chart(usable).mark_area(color=theme.BLUE, opacity=0.22).encode(x=x, y=low, y2="high:Q"),
         theme.chart(bounded).mark_line(color=theme.GREY, strokeDash=[6, 4], strokeWidth=1.6).encode(x=x, y=bound),
@@ -94,7 +94,7 @@ def _chart(x: alt.X, points: Points, dots: Points, missing: Points, unit: str, l
             stroke=alt.value(theme.BLUE),
             tooltip=tooltip,
         ),
-        theme.chart(dots).mark_circle(color=theme.ORANGE, size=20, opacity=0.9).encode(x=x, y=y, tooltip=told),
+        theme.chart(dots).mark_circle(color=theme.ORANGE, size=20, opacity=0.9).encode(x=x, y=y, tooltip=tips),
         # a point without a time, marked as missing at its place on the axis
         theme.chart(missing)
         .mark_text(color=theme.DARKER[theme.RED], angle=270, align="left", fontWeight="bold")

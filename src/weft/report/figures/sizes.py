@@ -47,7 +47,7 @@ def size_panel(drawn: Sequence[tuple[Line, str]], quantity: Quantity, *, small: 
     labels = [label for _, label in drawn]
     colour, shade = (alt.Color("label:N", scale=each, legend=None) for each in theme.palettes(labels, COLOURS))
     tooltip = theme.tooltips(label="line", size="message", time="median", rate="rate", samples="samples")
-    told = theme.tooltips(between="between", what="over that expected", cause="cause")
+    tips = theme.tooltips(between="between", what="over that expected", cause="cause")
     base = theme.chart([row for row in rows if not row["rare"]]).encode(x=x, y=y, color=colour)
     rare = theme.chart([row for row in rows if row["rare"]]).encode(x=x, y=y, color=colour)
     whole: Any = alt.layer(
@@ -61,7 +61,7 @@ def size_panel(drawn: Sequence[tuple[Line, str]], quantity: Quantity, *, small: 
         rare.mark_point(size=26, filled=False, opacity=1).encode(tooltip=tooltip),
         theme.chart(marks)
         .mark_point(shape="diamond", size=110, strokeWidth=1.6, stroke=theme.RED, opacity=1)
-        .encode(x=x, y=y, fill=alt.condition("datum.jump", alt.value(theme.RED), alt.value("white")), tooltip=told),
+        .encode(x=x, y=y, fill=alt.condition("datum.jump", alt.value(theme.RED), alt.value("white")), tooltip=tips),
         theme.chart(_labels(rows, span * 14 / height))
         .mark_text(align="left", dx=7, fontSize=11, fontWeight="bold")
         .encode(x=x, y=y, color=shade, text="label:N"),
